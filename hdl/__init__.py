@@ -1,0 +1,1 @@
+"""Gateware: the NIC in Amaranth."""

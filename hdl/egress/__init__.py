@@ -1,0 +1,1 @@
+"""One lane outwards: descriptors and payload to frames."""

@@ -1,0 +1,1 @@
+"""Whether a port can be used."""

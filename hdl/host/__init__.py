@@ -1,0 +1,1 @@
+"""The host's side: registers, tables, counters, DMA."""

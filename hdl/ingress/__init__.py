@@ -1,0 +1,1 @@
+"""One lane inwards: frames to checked descriptors and payload."""

@@ -1,0 +1,1 @@
+"""The sending half of the transport: segmentation, windows, acknowledgements, completions."""

@@ -1,0 +1,1 @@
+"""The receiving half of the transport: window, placement, protection, reports."""

@@ -1,0 +1,1 @@
+"""What is under way: payload slots, scoreboard, loss rule, timers, resends."""

@@ -1,0 +1,57 @@
+"""Rows of the tables that the host writes, in plain Python: gateware and driver share them.
+
+A row is a number whose fields stand in the order given, the first in the most significant bits.
+The host writes it as 32-bit words, the least significant first.
+"""
+
+from enum import IntEnum
+
+from mrcnic.hdl.wire.headers import Header
+
+__all__ = ["EV_ROW", "QP_ROW", "REGION_ROW", "ROWS", "ROW_BITS", "Table"]
+
+#: Room for a row, in bits, whatever its table.
+ROW_BITS = 512
+
+
+class Table(IntEnum):
+    """Tables, as the host numbers them."""
+
+    QP = 0
+    EV = 1
+    REGION = 2
+
+
+#: One queue pair. Writing a row with ``active`` clears every state that the QP had, then starts it;
+#: without ``active`` it stops the QP. The row's index is the QPN modulo the number of QPs.
+QP_ROW = Header(
+    reserved=64,
+    active=1,
+    trim_nack=1,  # the peer takes and sends NACKs of trimmed packets
+    srv6=1,  # route by uSID carrier; otherwise plain IPv6
+    qpn=24,  # own number, all of it: packets for another one with the same index are strangers
+    remote_qpn=24,
+    destination=128,  # the peer's own address, of the inner IPv6 header
+    carrier=128,  # uSID carrier with plane and uplink left zero
+    plane_slots=6,  # which uSIDs take the plane; bit 0 is the first after the block
+    uplink_slots=6,  # which uSID takes the uplink
+    profile=8,
+    mtu_code=3,  # path MTU is 256 << mtu_code
+    tx_psn=24,  # first PSN sent
+    rx_psn=24,  # first PSN expected
+    mpr=8,  # the peer's window, in units of 128 PSNs
+    max_immediates=8,  # writes with immediate that the peer lets be under way
+    cwnd=25,  # congestion window, in octets
+    timeout=5,  # retransmission time-out is 1.024 us * 2**timeout
+    linear_count=3,  # time-outs before doubling starts
+    exponential_count=5,  # doublings before the QP fails; 25: never
+    domain=16,  # protection domain
+)
+
+#: One entropy value; the row's index is profile * evs + ev_index.
+EV_ROW = Header(reserved=6, valid=1, active=1, ev=32)
+
+#: One memory region; the row's index is the rkey modulo the number of regions.
+REGION_ROW = Header(reserved=6, valid=1, remote_write=1, rkey=32, base=64, octets=64, domain=16)
+
+ROWS = {Table.QP: QP_ROW, Table.EV: EV_ROW, Table.REGION: REGION_ROW}

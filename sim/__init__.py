@@ -1,0 +1,1 @@
+"""Everything around the gateware: codec, models, fabric, benches, command line."""

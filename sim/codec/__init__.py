@@ -1,0 +1,1 @@
+"""Packets as Python objects: octets to fields and back."""

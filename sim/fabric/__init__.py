@@ -1,0 +1,1 @@
+"""Links and uN switches that lose, delay and fail."""

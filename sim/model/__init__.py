@@ -1,0 +1,1 @@
+"""Reference behaviour of the transport in plain Python: no gateware, no clock."""

@@ -1,0 +1,1 @@
+"""Experiments, a file each."""
