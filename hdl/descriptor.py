@@ -13,6 +13,7 @@ from mrcnic.hdl.wire.layout import HeaderLayout
 __all__ = [
     "NOW_BITS",
     "Acknowledgement",
+    "AllocateRequest",
     "Body",
     "Completion",
     "EvEvent",
@@ -21,6 +22,8 @@ __all__ = [
     "NackNotice",
     "Picked",
     "PortSettings",
+    "QpFailure",
+    "QpStop",
     "ReceiveCompletion",
     "Retired",
     "RxDescriptor",
@@ -282,6 +285,30 @@ class ReceiveCompletion(data.StructLayout):
         super().__init__({"qp": index_bits(config.qps), "immediate": 32, "octets": 32})
 
 
+class AllocateRequest(data.StructLayout):
+    """A new packet, for a slot: from requester to retransmit.
+
+    Members
+    -------
+    qp, opcode, psn, ack_request, role, octets : as in :class:`TxRequest`; ``octets`` is not 0
+    body : :class:`WriteBody`
+    local_address : 64
+        Where the payload is in host memory.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "qp": index_bits(config.qps),
+            "opcode": 8,
+            "psn": 24,
+            "ack_request": 1,
+            "role": 3,
+            "body": WriteBody(),
+            "octets": range(config.mtu + 1),
+            "local_address": 64,
+        })
+
+
 class TxRequest(data.StructLayout):
     """A packet that wants a path: from requester, retransmit or responder to spray.
 
@@ -516,6 +543,20 @@ class Retired(data.StructLayout):
 
     def __init__(self, config: NicConfig):
         super().__init__({"qp": index_bits(config.qps), "octets": range(config.mtu + 1)})
+
+
+class QpFailure(data.StructLayout):
+    """A QP cannot go on: from retransmit to requester."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "status": Status})
+
+
+class QpStop(data.StructLayout):
+    """A QP sends no more: its slots are to be freed. From requester to retransmit."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps)})
 
 
 class EvEventKind(enum.Enum, shape=2):
