@@ -1,0 +1,156 @@
+"""CRC-32 over packets, a beat in each cycle."""
+
+from operator import index
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.wire.crc import (
+    CRC_BITS,
+    advance_matrix,
+    data_matrix,
+    multiply,
+    retreat_matrix,
+)
+
+__all__ = ["CrcBeat", "CrcPipeline"]
+
+#: Bits of a beat that are summed at once; Yosys takes minutes to map rows of 512 bits.
+_SLICE = 16
+
+#: Factors that the octets a last beat lacks put into one stage; each is two levels deep.
+_FACTORS = 2
+
+
+class CrcBeat(data.StructLayout):
+    """What of a beat the CRC is made of.
+
+    The state starts from zero, so that octets of zero before the first that counts change
+    nothing. A state to start from is to be added to the first four octets that count.
+
+    Parameters
+    ----------
+    octets : :class:`int`
+        Octets per beat.
+
+    Members
+    -------
+    valid : 1
+        There is a beat.
+    first, last : 1
+        As in :class:`~mrcnic.hdl.packet.beat.Beat`.
+    data : ``8 * octets``
+        Octets, the first in the least significant bits. Those that do not count are zero.
+    spare : ``range(octets)``
+        How many octets at the end are not of the packet; zero unless ``last``.
+    """
+
+    def __init__(self, octets: int):
+        super().__init__({
+            "valid": 1,
+            "first": 1,
+            "last": 1,
+            "data": 8 * octets,
+            "spare": max(1, (octets - 1).bit_length()),
+        })
+
+
+class CrcPipeline(wiring.Component):
+    """Compute the CRC-32 of each packet.
+
+    There is no back-pressure: a beat is taken in each cycle in which ``i.valid`` is set, packets
+    may follow each other without a gap, and there may be gaps within them. The CRC comes out
+    ``latency`` cycles after the last beat. No path between two registers is deeper than 4 LUTs.
+
+    The part of the beat is summed in slices and then over the slices; one cycle adds the state,
+    advanced by a beat. What the missing octets of the last beat have added to it is taken back at
+    the end, in steps of powers of two.
+
+    Parameters
+    ----------
+    octets : :class:`int`
+        Octets per beat; a power of two, at least 4.
+
+    Attributes
+    ----------
+    latency : :class:`int`
+        Cycles from the last beat to the CRC: 5, 6 or 7 with 8, 64 or 128 octets per beat.
+
+    Members
+    -------
+    i : ``In(CrcBeat(octets))``
+        Beats.
+    o : ``Out(StructLayout({"valid": 1, "crc": 32}))``
+        ``crc`` is set for one cycle for each packet, final inversion included. Its least
+        significant octet is the first on the wire.
+
+    Raises
+    ------
+    ValueError
+        If ``octets`` is not a power of two or less than 4.
+    """
+
+    def __init__(self, *, octets: int):
+        self.octets = index(octets)
+        if self.octets < 4 or self.octets.bit_count() != 1:
+            raise ValueError(f"octets must be a power of two, at least 4, not {octets}")
+        self.spare_bits = (self.octets - 1).bit_length()
+        self.latency = 3 + -(-self.spare_bits // _FACTORS)
+        super().__init__({
+            "i": In(CrcBeat(self.octets)),
+            "o": Out(data.StructLayout({"valid": 1, "crc": CRC_BITS})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        def delayed(value, name):
+            register = Signal.like(value, name=name)
+            m.d.sync += register.eq(value)
+            return register
+
+        valid, first, last, spare = self.i.valid, self.i.first, self.i.last, self.i.spare
+
+        # The part of this beat: a sum for each slice, then the sum of the slices.
+        slices = []
+        matrix = data_matrix(self.octets)
+        for start in range(0, 8 * self.octets, _SLICE):
+            rows = tuple(row >> start & (1 << _SLICE) - 1 for row in matrix)
+            product = multiply(rows, self.i.data[start : start + _SLICE])
+            slices.append(delayed(product, f"slice_{start}"))
+        part = Signal(CRC_BITS)
+        m.d.sync += part.eq(_sum(slices))
+        for stage in range(2):
+            valid = delayed(valid, f"valid_{stage}")
+            first = delayed(first, f"first_{stage}")
+            last = delayed(last, f"last_{stage}")
+            spare = delayed(spare, f"spare_{stage}")
+
+        # Add the state of the beats before.
+        state = Signal(CRC_BITS)
+        with m.If(valid):
+            advanced = multiply(advance_matrix(self.octets), state)
+            m.d.sync += state.eq(part ^ Mux(first, 0, advanced))
+        done = delayed(valid & last, "done")
+        spare = delayed(spare, "spare_state")
+
+        # Take back the octets that were not there.
+        value = state
+        for start in range(0, self.spare_bits, _FACTORS):
+            for bit in range(start, min(start + _FACTORS, self.spare_bits)):
+                value = Mux(spare[bit], multiply(retreat_matrix(1 << bit), value), value)
+            value = delayed(value, f"retreated_{start}")
+            done = delayed(done, f"done_{start}")
+            spare = delayed(spare, f"spare_retreated_{start}")
+        m.d.comb += self.o.valid.eq(done)
+        m.d.comb += self.o.crc.eq(~value)
+
+        return m
+
+
+def _sum(values):
+    total = values[0]
+    for value in values[1:]:
+        total = total ^ value
+    return total
