@@ -1,4 +1,9 @@
-"""Invariant CRC of a packet, in plain Python."""
+"""Invariant CRC of a packet, in plain Python (InfiniBand specification, volume 1, annex A17).
+
+It is the CRC-32 of Ethernet over eight octets of ones, then the packet from its own IPv6 header
+(the inner one) to its pad, with the fields that change on the way read as ones. It stands behind
+the pad with the least significant octet first.
+"""
 
 import zlib
 
@@ -23,6 +28,10 @@ ICRC_MASK = (
 )
 
 
+_MASK = int.from_bytes(ICRC_MASK, "big")
+_START = ICRC_INITIAL ^ 0xFFFFFFFF  # zlib's states are inverted
+
+
 def icrc(packet: bytes) -> bytes:
     """Return the ICRC of ``packet``, as its octets on the wire.
 
@@ -38,6 +47,6 @@ def icrc(packet: bytes) -> bytes:
     """
     if len(packet) < len(ICRC_MASK):
         raise ValueError(f"packet must have at least {len(ICRC_MASK)} octets, not {len(packet)}")
-    start = bytes(octet | ones for octet, ones in zip(packet, ICRC_MASK, strict=False))
-    crc = zlib.crc32(packet[len(start) :], zlib.crc32(start, ICRC_INITIAL ^ 0xFFFFFFFF))
-    return crc.to_bytes(4, "little")
+    start = int.from_bytes(packet[: len(ICRC_MASK)], "big") | _MASK
+    crc = zlib.crc32(start.to_bytes(len(ICRC_MASK), "big"), _START)
+    return zlib.crc32(packet[len(ICRC_MASK) :], crc).to_bytes(4, "little")

@@ -1,13 +1,20 @@
+"""The ICRC against literal octets, against scapy's routine, and bit by bit."""
+
+import json
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.contrib import roce
+from scapy.layers import inet, inet6
 
-from mrcnic.hdl.wire.icrc import ICRC_MASK, icrc
+from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK, icrc
 
-#: A write of 16 octets, of the protocol's vectors, from the inner IPv6 header on.
-V1 = bytes.fromhex(
-    "6220201000441140fd000000000000010000000000000001fd000000000000020000000000000001"
-    "c00512b700440000cb00ffff0000001290000105000700211234000100007f0012345000deadbeef"
-    "00000010cafef00d000102030405060708090a0b0c0d0e0fcf7ec91e"
-)
+VECTORS = {
+    vector["name"]: bytes.fromhex(vector["hex"])
+    for vector in json.loads((Path(__file__).parents[2] / "vectors/mrc_a1.json").read_text())
+}
 
 #: A write of 16 octets, with documentation addresses.
 D1 = bytes.fromhex(
@@ -22,7 +29,11 @@ def changed(offset, octets):
     return D1[:offset] + octets + D1[offset + len(octets) : -4]
 
 
-@pytest.mark.parametrize("packet", [V1, D1])
+@pytest.mark.parametrize(
+    "packet",
+    [D1, *(VECTORS[f"V{number}"] for number in range(1, 8))],
+    ids=["D1", *(f"V{number}" for number in range(1, 8))],
+)
 def test_vectors(packet):
     assert icrc(packet[:-4]) == packet[-4:]
 
@@ -54,3 +65,35 @@ def test_the_rest_counts(offset, octets, result):
 def test_packet_has_a_bth():
     with pytest.raises(ValueError, match=r"^packet must have at least 60 octets, not 59$"):
         icrc(D1[:59])
+
+
+def test_each_bit_counts_or_not():
+    covered = ICRC_MASK.ljust(len(D1) - 4, b"\0")
+    for bit in range(8 * len(covered)):
+        packet = bytearray(D1[:-4])
+        packet[bit // 8] ^= 0x80 >> bit % 8
+        masked = covered[bit // 8] & 0x80 >> bit % 8
+        assert (icrc(packet) == D1[-4:]) == bool(masked), f"bit {bit}"
+
+
+def test_bit_by_bit():
+    def shift(register, octets):
+        for octet in octets:
+            register ^= octet
+            for _ in range(8):
+                register = register >> 1 ^ (0xEDB88320 if register & 1 else 0)
+        return register
+
+    assert shift(0xFFFFFFFF, b"\xff" * 8) == ICRC_INITIAL
+    ones = ICRC_MASK.ljust(len(D1) - 4, b"\0")
+    masked = bytes(octet | one for octet, one in zip(D1[:-4], ones, strict=True))
+    assert (~shift(ICRC_INITIAL, masked) & 0xFFFFFFFF).to_bytes(4, "little") == D1[-4:]
+
+
+@given(st.integers(0, 0xFF), st.integers(0, 0xFFFFF), st.binary(max_size=80))
+def test_scapy_agrees(traffic_class, flow_label, payload):
+    reference = inet6.IPv6(src="fd00::1", dst="fd00::2", tc=traffic_class, fl=flow_label)
+    reference /= inet.UDP(sport=0xC005, dport=4791, chksum=0)
+    reference /= roce.BTH(opcode=0xCA, dqpn=0x12, psn=0x105) / payload
+    octets = bytes(reference)
+    assert icrc(octets[:-4]) == octets[-4:]
