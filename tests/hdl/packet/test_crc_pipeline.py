@@ -62,9 +62,10 @@ def test_every_length_at_full_rate(octets, latency):
 
 
 @settings(max_examples=20)
-@given(st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=5), st.randoms())
-def test_gaps_change_nothing(packets, rng):
-    crcs, _ = run(64, packets, gap=lambda: rng.choice([0, 0, 1, 3]))
+@given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=5), st.integers(0, 2**32))
+def test_gaps_change_nothing(packets, seed):
+    rng = random.Random(seed)
+    crcs, _ = run(8, packets, gap=lambda: rng.choice([0, 0, 1, 3]))
     assert crcs == [reference(packet) for packet in packets]
 
 
