@@ -173,7 +173,7 @@ def _read_payload(padded: bytes, bth: dict[str, int]) -> bytes:
             )
         if pad:
             raise PacketError(DropReason.BAD_PAD, "there is a pad without a payload")
-    if len(padded) % 4 or pad >= max(len(padded), 1):
+    if len(padded) % 4 or pad > len(padded):
         raise PacketError(
             DropReason.BAD_PAD, f"a pad of {pad} octets does not go with {len(padded)} octets"
         )

@@ -240,7 +240,9 @@ def test_routing_headers_are_literal():
     assert two[:8].hex() == "2904040101000000"
 
 
-@pytest.mark.parametrize("name", ["H1", "X2", "X-RED", "X-PAD1", "X-PADN", "X-PAD1-PADN"])
+@pytest.mark.parametrize(
+    "name", ["H1", "X2", "X-RED", "X-PAD1", "X-PADN", "X-PAD1-PADN", "X-PAD1-ODD"]
+)
 def test_routing_header_accepted(name):
     packet = Packet.decode_ip(routed(name))
     assert packet.payload == bytes(range(0x10, 0x20))
