@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "hdl.health": (*SHARED, "hdl.packet"),
     "hdl.host": (*SHARED, "hdl.packet"),
     "hdl.nic": ("hdl",),
+    "hdl.ports": ("hdl",),
     "sim.codec": ("hdl.wire",),
     "sim.model": ("hdl.wire", "sim.codec"),
     "sim.fabric": ("sim.codec",),
