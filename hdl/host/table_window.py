@@ -1,0 +1,128 @@
+"""The window through which the host writes rows of tables."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import TableWrite
+from mrcnic.hdl.rows import ROW_BITS, ROWS, Table
+
+__all__ = ["TableWindow", "row_counts"]
+
+
+def row_counts(config: NicConfig) -> dict[Table, int]:
+    """Return the number of rows of each table."""
+    return {
+        Table.QP: config.qps,
+        Table.EV: config.profiles * config.evs,
+        Table.REGION: config.regions,
+    }
+
+
+class TableWindow(wiring.Component):
+    """Hand rows to those who use them, and keep a copy for the host to read.
+
+    The copies of all rows are zero after a walk that follows reset, for as many cycles as the
+    largest table has rows; nothing is written before. Then a write takes 2 cycles, and as long as
+    it takes until ``table`` is ready. ``row`` follows ``select`` and ``row_index`` by 2 cycles.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    select, row_index, row_data : ``In(4)``, ``In(16)``, ``In(512)``
+        Row, and what to write there.
+    write : ``In(1)``
+        Write the row.
+    busy, done, refused : ``Out(1)``
+        A row is being written, or the copies are cleared; the last write is done; it was refused,
+        because there is no such row, or another write was not yet done.
+    row : ``Out(512)``
+        Copy of the row. Bits that are reserved at the top of a row, or beyond it, are zero.
+    table : ``Out(stream.Signature(TableWrite()))``
+        Rows.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        super().__init__({
+            "select": In(4),
+            "row_index": In(16),
+            "row_data": In(ROW_BITS),
+            "write": In(1),
+            "busy": Out(1, init=1),
+            "done": Out(1),
+            "refused": Out(1),
+            "row": Out(ROW_BITS),
+            "table": Out(stream.Signature(TableWrite())),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        counts = row_counts(self.config)
+        offered = self.table.payload
+        exists = Signal()
+        with m.Switch(offered.table):
+            for table, count in counts.items():
+                with m.Case(table.value):
+                    m.d.comb += exists.eq(offered.index < count)
+
+        clearing = Signal(init=1)
+        walk = Signal(range(max(counts.values())))
+        with m.If(clearing):
+            m.d.sync += walk.eq(walk + 1)
+            with m.If(walk == max(counts.values()) - 1):
+                m.d.sync += clearing.eq(0)
+
+        checking = Signal()
+        taken = Signal()
+        m.d.comb += taken.eq(self.table.valid & self.table.ready)
+        m.d.sync += self.busy.eq(clearing | checking | (self.table.valid & ~taken))
+        with m.If(self.write):
+            m.d.sync += self.done.eq(0)
+            m.d.sync += self.refused.eq(self.busy)
+            with m.If(~self.busy):
+                m.d.sync += self.busy.eq(1)
+                m.d.sync += checking.eq(1)
+                m.d.sync += offered.table.eq(self.select)
+                m.d.sync += offered.index.eq(self.row_index)
+                m.d.sync += offered.row.eq(self.row_data)
+        with m.If(checking):
+            m.d.sync += checking.eq(0)
+            m.d.sync += self.table.valid.eq(exists)
+            m.d.sync += self.refused.eq(~exists)
+            m.d.sync += self.busy.eq(exists)
+        with m.If(taken):
+            m.d.sync += self.table.valid.eq(0)
+            m.d.sync += self.done.eq(1)
+
+        # Copies.
+        select = Signal.like(self.select)
+        m.d.sync += select.eq(self.select)
+        m.d.sync += self.row.eq(0)
+        for table, count in counts.items():
+            fields = ROWS[table].fields
+            width = sum(fields.values()) - fields["reserved"]
+            m.submodules[f"copy_{table.name.lower()}"] = copy = memory.Memory(
+                shape=width, depth=count, init=[]
+            )
+            writer = copy.write_port()
+            reader = copy.read_port()
+            m.d.comb += writer.addr.eq(offered.index)
+            m.d.comb += writer.data.eq(offered.row)
+            with m.Switch(offered.table), m.Case(table.value):
+                m.d.comb += writer.en.eq(taken)
+            with m.If(clearing):
+                m.d.comb += writer.en.eq(1)
+                m.d.comb += writer.addr.eq(walk)
+                m.d.comb += writer.data.eq(0)
+            m.d.comb += reader.addr.eq(self.row_index)
+            with m.Switch(select), m.Case(table.value), m.If(self.row_index < count):
+                m.d.sync += self.row.eq(reader.data)
+
+        return m
