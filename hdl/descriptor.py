@@ -19,6 +19,7 @@ __all__ = [
     "EvEvent",
     "EvEventKind",
     "FetchRequest",
+    "MacStatus",
     "NackNotice",
     "Picked",
     "PortSettings",
@@ -587,4 +588,33 @@ class EvEvent(data.StructLayout):
             "ev_index": index_bits(config.evs),
             "echoed": 1,
             "ev": 32,
+        })
+
+
+# ---- from the MAC --------------------------------------------------------------------------------
+
+
+class MacStatus(data.StructLayout):
+    """Status pins of a MAC, as a hard MAC has them; asynchronous to the engine.
+
+    Members
+    -------
+    aligned : 1
+        Block lock on all lanes, and lanes aligned.
+    local_fault, remote_fault : 1
+        This end hears nothing of use; the other end says so of itself.
+    hi_ber : 1
+        High bit error ratio.
+    heartbeat : 1
+        Toggles for as long as the receive clock runs, at least once in 32 cycles of the engine.
+        A MAC without one holds it constant.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "aligned": 1,
+            "local_fault": 1,
+            "remote_fault": 1,
+            "hi_ber": 1,
+            "heartbeat": 1,
         })
