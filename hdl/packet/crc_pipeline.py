@@ -19,8 +19,8 @@ __all__ = ["CrcBeat", "CrcPipeline"]
 #: Bits of a beat that are summed at once; Yosys takes minutes to map rows of 512 bits.
 _SLICE = 16
 
-#: Factors that the octets a last beat lacks put into one stage; each is two levels deep.
-_FACTORS = 2
+#: Factors that take one stage, at two levels each.
+_FACTORS = 3
 
 
 class CrcBeat(data.StructLayout):
@@ -61,42 +61,49 @@ class CrcPipeline(wiring.Component):
 
     There is no back-pressure: a beat is taken in each cycle in which ``i.valid`` is set, packets
     may follow each other without a gap, and there may be gaps within them. The CRC comes out
-    ``latency`` cycles after the last beat. No path between two registers is deeper than 4 LUTs.
+    ``latency`` cycles after the last beat. No path between two registers is deeper than 6 LUTs.
 
-    The part of the beat is summed in slices and then over the slices; one cycle adds the state,
-    advanced by a beat. What the missing octets of the last beat have added to it is taken back at
-    the end, in steps of powers of two.
+    The part of a beat is summed in slices first. The next cycle sums the slices and the state,
+    advanced by a beat. What the missing octets of the last beat have added is taken back at the
+    end, in steps of powers of two. (Everything is linear, so a trailer is left out by matrices that
+    are that many octets behind from the start.)
 
     Parameters
     ----------
     octets : :class:`int`
         Octets per beat; a power of two, at least 4.
+    trailer_octets : :class:`int`, optional
+        Octets at the end of each packet that do not count, and are zero. They need not be in one
+        beat.
 
     Attributes
     ----------
     latency : :class:`int`
-        Cycles from the last beat to the CRC: 5, 6 or 7 with 8, 64 or 128 octets per beat.
+        Cycles from the last beat to the CRC: 3, 4 or 5 with 8, 64 or 128 octets per beat.
 
     Members
     -------
     i : ``In(CrcBeat(octets))``
         Beats.
     o : ``Out(StructLayout({"valid": 1, "crc": 32}))``
-        ``crc`` is set for one cycle for each packet, final inversion included. Its least
-        significant octet is the first on the wire.
+        ``valid`` is set for one cycle for each packet. In ``crc``, the final inversion is made, and
+        the least significant octet is the first on the wire.
 
     Raises
     ------
     ValueError
-        If ``octets`` is not a power of two or less than 4.
+        If ``octets`` is not a power of two or less than 4, or ``trailer_octets`` is negative.
     """
 
-    def __init__(self, *, octets: int):
+    def __init__(self, *, octets: int, trailer_octets: int = 0):
         self.octets = index(octets)
+        self.trailer_octets = index(trailer_octets)
         if self.octets < 4 or self.octets.bit_count() != 1:
             raise ValueError(f"octets must be a power of two, at least 4, not {octets}")
+        if self.trailer_octets < 0:
+            raise ValueError(f"trailer_octets must be at least 0, not {trailer_octets}")
         self.spare_bits = (self.octets - 1).bit_length()
-        self.latency = 3 + -(-self.spare_bits // _FACTORS)
+        self.latency = 2 + -(-self.spare_bits // _FACTORS)
         super().__init__({
             "i": In(CrcBeat(self.octets)),
             "o": Out(data.StructLayout({"valid": 1, "crc": CRC_BITS})),
@@ -110,28 +117,23 @@ class CrcPipeline(wiring.Component):
             m.d.sync += register.eq(value)
             return register
 
-        valid, first, last, spare = self.i.valid, self.i.first, self.i.last, self.i.spare
-
-        # The part of this beat: a sum for each slice, then the sum of the slices.
+        # The part of this beat, in slices.
         slices = []
-        matrix = data_matrix(self.octets)
+        matrix = data_matrix(self.octets, back=self.trailer_octets)
         for start in range(0, 8 * self.octets, _SLICE):
             rows = tuple(row >> start & (1 << _SLICE) - 1 for row in matrix)
             product = multiply(rows, self.i.data[start : start + _SLICE])
             slices.append(delayed(product, f"slice_{start}"))
-        part = Signal(CRC_BITS)
-        m.d.sync += part.eq(_sum(slices))
-        for stage in range(2):
-            valid = delayed(valid, f"valid_{stage}")
-            first = delayed(first, f"first_{stage}")
-            last = delayed(last, f"last_{stage}")
-            spare = delayed(spare, f"spare_{stage}")
+        valid = delayed(self.i.valid, "valid")
+        first = delayed(self.i.first, "first")
+        last = delayed(self.i.last, "last")
+        spare = delayed(self.i.spare, "spare")
 
         # Add the state of the beats before.
         state = Signal(CRC_BITS)
         with m.If(valid):
             advanced = multiply(advance_matrix(self.octets), state)
-            m.d.sync += state.eq(part ^ Mux(first, 0, advanced))
+            m.d.sync += state.eq(_sum(slices) ^ Mux(first, 0, advanced))
         done = delayed(valid & last, "done")
         spare = delayed(spare, "spare_state")
 
@@ -139,7 +141,10 @@ class CrcPipeline(wiring.Component):
         value = state
         for start in range(0, self.spare_bits, _FACTORS):
             for bit in range(start, min(start + _FACTORS, self.spare_bits)):
-                value = Mux(spare[bit], multiply(retreat_matrix(1 << bit), value), value)
+                factor = Signal(CRC_BITS, name=f"factor_{bit}")  # or else expressions explode
+                retreated = multiply(retreat_matrix(1 << bit), value)
+                m.d.comb += factor.eq(Mux(spare[bit], retreated, value))
+                value = factor
             value = delayed(value, f"retreated_{start}")
             done = delayed(done, f"done_{start}")
             spare = delayed(spare, f"spare_retreated_{start}")
@@ -150,7 +155,7 @@ class CrcPipeline(wiring.Component):
 
 
 def _sum(values):
-    total = values[0]
-    for value in values[1:]:
-        total = total ^ value
-    return total
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return _sum(values[:half]) ^ _sum(values[half:])

@@ -16,14 +16,14 @@ _POLYNOMIAL = 0xEDB88320
 _TOP = 1 << (CRC_BITS - 1)
 
 
-def data_matrix(octets: int) -> tuple[int, ...]:
+def data_matrix(octets: int, *, back: int = 0) -> tuple[int, ...]:
     """Return the matrix from so many octets, the first in the least significant bits, to the state.
 
     The state before is taken as zero. Another state counts as if it were added to the first four
-    octets.
+    octets. The result is the state ``back`` octets of zero before the end.
     """
     columns = []
-    column = _POLYNOMIAL
+    column = _repeat(_retreat, 8 * back, _POLYNOMIAL)
     for _ in range(8 * octets):  # the last bit first: the others have taken that many more steps
         columns.append(column)
         column = _advance(column)

@@ -14,9 +14,9 @@ def reference(packet):
     return zlib.crc32(packet, 0xFFFFFFFF)  # from the state zero
 
 
-def run(octets, packets, *, gap=lambda: 0):
+def run(octets, packets, *, trailer_octets=0, gap=lambda: 0):
     """Return the CRCs, and the cycles between each packet's last beat and its CRC."""
-    dut = CrcPipeline(octets=octets)
+    dut = CrcPipeline(octets=octets, trailer_octets=trailer_octets)
     ends, crcs, times = [], [], []
 
     async def producer(ctx):
@@ -52,7 +52,7 @@ def run(octets, packets, *, gap=lambda: 0):
     return crcs, [time - end for time, end in zip(times, ends, strict=True)]
 
 
-@pytest.mark.parametrize(("octets", "latency"), [(4, 4), (8, 5), (64, 6), (128, 7)])
+@pytest.mark.parametrize(("octets", "latency"), [(4, 3), (8, 3), (64, 4), (128, 5)])
 def test_every_length_at_full_rate(octets, latency):
     rng = random.Random(1)
     packets = [rng.randbytes(length) for length in range(1, octets + 12)]
@@ -74,7 +74,21 @@ def test_a_state_is_added_to_the_first_octets_that_count():
     assert run(8, [packet])[0] == [0xCBF43926]  # the check value of this CRC
 
 
+@pytest.mark.parametrize("octets", [8, 64])
+def test_a_trailer_does_not_count(octets):
+    """It is in the last beat, in the last two, or in one of its own."""
+    rng = random.Random(2)
+    packets = [rng.randbytes(length) for length in range(octets - 8, octets + 4)]
+    crcs, _ = run(octets, [packet + bytes(4) for packet in packets], trailer_octets=4)
+    assert crcs == [reference(packet) for packet in packets]
+
+
 @pytest.mark.parametrize("octets", [2, 12])
 def test_octets_must_be_a_power_of_two(octets):
     with pytest.raises(ValueError, match=rf"^octets must be a power .* at least 4, not {octets}$"):
         CrcPipeline(octets=octets)
+
+
+def test_trailer_is_not_negative():
+    with pytest.raises(ValueError, match=r"^trailer_octets must be at least 0, not -1$"):
+        CrcPipeline(octets=8, trailer_octets=-1)
