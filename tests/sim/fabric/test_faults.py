@@ -1,0 +1,68 @@
+import pytest
+
+from mrcnic.sim.fabric.faults import Fault, delay_if, drop_if, duplicate_if, parse_fault
+from mrcnic.sim.fabric.times import parse_time
+from mrcnic.sim.fabric.topology import default_topology
+
+TOPOLOGY = default_topology(planes=1, spines=2)
+US = 10**6
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("p0t10@20us", (Fault(target="p0t10", time_ps=20 * US),)),
+        (
+            "p0t10@20us-50us",
+            (
+                Fault(target="p0t10", time_ps=20 * US),
+                Fault(target="p0t10", time_ps=50 * US, up=True),
+            ),
+        ),
+        ("+p0t10@1ms", (Fault(target="p0t10", time_ps=1000 * US, up=True),)),
+        ("p0t00-p0t10@1.5us", (Fault(target=("p0t00", "p0t10"), time_ps=1_500_000),)),
+        ("p0t10-p0t00@0ns", (Fault(target=("p0t00", "p0t10"), time_ps=0),)),
+        ("b0@3us", (Fault(target=("b0", "p0t01"), time_ps=3 * US),)),
+    ],
+)
+def test_parse(text, faults):
+    assert parse_fault(text, TOPOLOGY) == faults
+
+
+NODES = "p0t00, p0t01, p0t10, p0t11, a0, b0"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p9t10@20us", f"there is no node p9t10; the nodes are {NODES}"),
+        ("p0t00-x@20us", f"there is no node x; the nodes are {NODES}"),
+        ("@20us", f"there is no node ; the nodes are {NODES}"),
+        ("p0t00-p0t01@20us", "there is no link between p0t00 and p0t01"),
+        ("p0t10", "a failure must be NODE@TIME or NODE@TIME-TIME, not 'p0t10'"),
+        ("p0t10@20", "a time must be a number with ps, ns, us, ms, s behind it, not '20'"),
+        ("p0t10@-5us", "a time must be a number with ps, ns, us, ms, s behind it, not ''"),
+        ("p0t10@20us-20us", "the end of a failure must be after its start, and '20us-20us' is"),
+        ("+p0t10@20us-30us", "what comes back does so at one time, not '20us-30us'"),
+    ],
+)
+def test_refused(text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        parse_fault(text, TOPOLOGY)
+    assert "\n" not in str(caught.value)
+
+
+def test_times():
+    times = [parse_time(text) for text in ("7ps", "7ns", "0.25 us", "7ms", "7s")]
+    assert times == [7, 7000, 250_000, 7 * 10**9, 7 * 10**12]
+
+
+def test_meddlers():
+    def odd(frame, time_ps, place):
+        return frame[0] % 2 == 1
+
+    assert drop_if(odd)(b"\1", 0, "") == ()
+    assert delay_if(odd, 5)(b"\1", 0, "") == ((5, b"\1"),)
+    assert duplicate_if(odd, 5)(b"\1", 0, "") == ((0, b"\1"), (5, b"\1"))
+    for meddler in (drop_if(odd), delay_if(odd, 5), duplicate_if(odd)):
+        assert meddler(b"\2", 0, "") is None
