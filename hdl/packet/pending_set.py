@@ -57,7 +57,7 @@ class PendingSet(wiring.Component):
         size = min(_GROUP, 1 << (self.count - 1).bit_length())
         low = size.bit_length() - 1  # bits of an index within its group
         groups = [Signal(size, name=f"waiting_{n}") for n in range(-(-self.count // size))]
-        group = Signal(range(len(groups)))
+        group = Signal(range(max(2, len(groups))))  # never of zero width
 
         # What is left to serve of this group in this round.
         left = Signal(size)
@@ -86,7 +86,7 @@ class PendingSet(wiring.Component):
                 for n in reversed(range(len(groups))):
                     with m.If(groups[n].any()):
                         m.d.sync += group.eq(n)
-                for n in reversed(range(len(groups))):
+                for n in reversed(range(1, len(groups))):
                     with m.If(groups[n].any() & (n > group)):
                         m.d.sync += group.eq(n)
 

@@ -51,8 +51,8 @@ class StreamArbiter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        last = Signal(range(self.inputs))
-        chosen = Signal(range(self.inputs))
+        last = Signal(range(max(2, self.inputs)))
+        chosen = Signal(range(max(2, self.inputs)))
 
         # The later of these assignments wins: first the inputs from the top down, then those
         # after the last one served.
@@ -60,7 +60,7 @@ class StreamArbiter(wiring.Component):
             with m.If(self.i[n].valid):
                 m.d.comb += chosen.eq(n)
         if not self.priority:
-            for n in reversed(range(self.inputs)):
+            for n in reversed(range(1, self.inputs)):
                 with m.If(self.i[n].valid & (n > last)):
                     m.d.comb += chosen.eq(n)
 
