@@ -57,12 +57,13 @@ class CounterBank(wiring.Component):
             raise ValueError(f"count must be from 1 to {MAX_COUNTERS}, not {count}")
         self._lap = max(self.count, _SHORTEST_LAP)
         self.delay = self._lap + 6
+        self._totals = memory.MemoryData(shape=64, depth=self._lap, init=[])
         super().__init__({"events": In(self.count), "port": In(RegisterPort())})
 
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.totals = totals = memory.Memory(shape=64, depth=self._lap, init=[])
+        m.submodules.totals = totals = memory.Memory(self._totals)
         writer = totals.write_port()
         reader = totals.read_port()
 

@@ -70,6 +70,8 @@ class RegisterBank(wiring.Component):
     def __init__(self, config: NicConfig, event_names: Sequence[str]):
         self.config = config
         self.event_names = tuple(event_names)
+        if not self.event_names:
+            raise ValueError("event_names must not be empty")
         self.registers = register_map(config, self.event_names)
         super().__init__({
             "axil": In(axi4_lite_signature(ADDRESS_BITS)),
@@ -80,15 +82,15 @@ class RegisterBank(wiring.Component):
             "now": In(NOW_BITS),
             "occupied_slots": In(16),
         })
-        self._counters = CounterBank(count=len(self.event_names))
-        self._file = RegisterFile(r for r in self.registers if r.address < COUNTERS)
 
     def elaborate(self, platform):
         m = Module()
 
         m.submodules.front = front = AxiLiteFront()
-        m.submodules.counters = counters = self._counters
-        m.submodules.file = file = self._file
+        m.submodules.counters = counters = CounterBank(count=len(self.event_names))
+        m.submodules.file = file = RegisterFile(
+            register for register in self.registers if register.address < COUNTERS
+        )
         m.submodules.window = window = TableWindow(self.config)
 
         connect(m, flipped(self.axil), front.axil)

@@ -204,11 +204,11 @@ def _tables():
         Access.R,
         (
             Field("busy", 1, "A row is being written, or rows are cleared after reset.", 1),
-            Field("done", 1, "The last write has been done."),
+            Field("done", 1, "A write has been done since the last one was asked for."),
             Field(
                 "refused",
                 1,
-                "The last write was not done: there is no such table or row, or `busy` was set.",
+                "The last write is not done: there is no such table or row, or `busy` was set.",
             ),
         ),
         "How the last write ended.",
@@ -216,7 +216,7 @@ def _tables():
     yield from _sequence(
         TABLES + 0x40,
         Access.RW,
-        ("table_data", ROW_BITS, "Row to be written. Do not change it while `busy` is set.", 0),
+        ("table_data", ROW_BITS, "Row to be written.", 0),
     )
     yield from _sequence(
         TABLES + 0x80,

@@ -1,10 +1,12 @@
 """Moving a run of octets from one place in its beats to another."""
 
+from operator import index
+
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .rotator import Rotator
+from .rotator import Rotator, rotation_cycles
 
 __all__ = ["Realigner"]
 
@@ -42,16 +44,15 @@ class Realigner(wiring.Component):
     """
 
     def __init__(self, *, octets: int, tag_shape: ShapeLike):
-        self._inner = data.StructLayout({"whole": 1, "emit": 1, "tag": tag_shape})
-        self._rotator = Rotator(octets=octets, tag_shape=self._inner)
-        self.octets = self._rotator.octets
-        self.latency = self._rotator.latency + 1
+        self.octets = index(octets)
+        self.tag_shape = tag_shape
+        self.latency = rotation_cycles(self.octets) + 1
         super().__init__({
             "i": In(
                 stream.Signature(
                     data.StructLayout({
                         "data": 8 * self.octets,
-                        "amount": self._rotator.amount_bits,
+                        "amount": self.octets.bit_length() - 1,
                         "whole": 1,
                         "emit": 1,
                         "tag": tag_shape,
@@ -66,7 +67,10 @@ class Realigner(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.rotator = rotator = self._rotator
+        m.submodules.rotator = rotator = Rotator(
+            octets=self.octets,
+            tag_shape=data.StructLayout({"whole": 1, "emit": 1, "tag": self.tag_shape}),
+        )
         previous = Signal(8 * self.octets, reset_less=True)
 
         taken = rotator.i.payload

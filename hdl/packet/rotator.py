@@ -6,7 +6,12 @@ from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Rotator"]
+__all__ = ["Rotator", "rotation_cycles"]
+
+
+def rotation_cycles(octets: int) -> int:
+    """Return the latency of a :class:`Rotator` of so many octets: a cycle for 2 bits of amount."""
+    return -(-(octets.bit_length() - 1) // 2)
 
 
 class Rotator(wiring.Component):
@@ -46,7 +51,7 @@ class Rotator(wiring.Component):
         if self.octets < 2 or self.octets.bit_count() != 1:
             raise ValueError(f"octets must be a power of two from 2 on, not {octets}")
         self.amount_bits = self.octets.bit_length() - 1
-        self.latency = -(-self.amount_bits // 2)
+        self.latency = rotation_cycles(self.octets)
         self.layout = data.StructLayout({
             "data": 8 * self.octets,
             "amount": self.amount_bits,
