@@ -8,6 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .beat import Beat
+from .keep import end_to_keep, keep_to_end
 
 __all__ = ["CommitFifo"]
 
@@ -157,12 +158,8 @@ def _compress(beat, row):
     yield row.last.eq(beat.last)
     if "user" in dict(row.shape()):
         yield row.user.eq(beat.user)
-    # Bit n of the index of the highest bit set in 0...01...1 is the parity of those bits of it
-    # whose index is an odd multiple of 2**n: each of them says that one more was reached.
-    octets = len(beat.keep)
-    for n in range((octets - 1).bit_length()):
-        mask = sum(1 << place for place in range(1 << n, octets, 1 << n))
-        yield row.end[n].eq((beat.keep & mask).xor())
+    if len(beat.keep) > 1:
+        yield row.end.eq(keep_to_end(beat.keep))
 
 
 def _expand(row, beat):
@@ -170,6 +167,7 @@ def _expand(row, beat):
     yield beat.last.eq(row.last)
     if "user" in dict(row.shape()):
         yield beat.user.eq(row.user)
-    octets = len(beat.keep)
-    for place in range(octets):
-        yield beat.keep[place].eq(row.end >= place if octets > 1 else 1)
+    if len(beat.keep) > 1:
+        yield beat.keep.eq(end_to_keep(row.end, len(beat.keep)))
+    else:
+        yield beat.keep.eq(1)

@@ -1,0 +1,134 @@
+"""The verdict on a packet, and where it goes."""
+
+from operator import index
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import RxDescriptor, WriteBody
+from mrcnic.hdl.packet.beat import Beat, packet_signature
+from mrcnic.hdl.packet.commit_fifo import CommitFifo
+from mrcnic.hdl.packet.keep import end_to_keep
+from mrcnic.hdl.wire.opcodes import Opcode
+
+from .descriptor_queue import DescriptorQueue
+from .frame import Piece
+from .header_collector import is_write
+from .packet_checker import Findings
+from .reasons import CHECKS, EVENTS
+
+__all__ = ["Dispatcher"]
+
+#: Payload beats that a block RAM has rows for at its widest; but never less than four packets.
+_PAYLOAD_BEATS = 512
+_PAYLOAD_PACKETS = 4
+
+#: Fields that are queued. There are as many rows for descriptors as for beats of payload, so that
+#: packets of one beat can use them all.
+_COMMON = ("opcode", "dqp", "psn", "ack_request", "retransmission", "ce", "ev")
+_OF_REQUESTS = ("tx_timestamp", "pad", "octets", "payload", "no_room")
+
+
+class Dispatcher(wiring.Component):
+    """Queue good packets, forget the others, count each.
+
+    A packet's payload is committed, or not, in the cycle of the verdict on its ICRC.
+
+    A descriptor comes out three cycles after the verdict, payload likewise. One packet per cycle.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+    port : :class:`int`
+        Number of the port.
+
+    Members
+    -------
+    icrc : ``In(StructLayout({"valid": 1, "good": 1}))``
+        Verdict. What follows belongs to the same packet in the same cycle.
+    findings : ``In(Findings(config))``
+        What else was found of it.
+    fields : ``In(RxDescriptor(config))``
+        Its descriptor, but for ``octets``, ``payload``, ``no_room``.
+    piece_valid, piece : ``In(1)``, ``In(Piece(config))``
+        Payload of it; the last piece together with the verdict, others before.
+    requests, responses, payload, events : as in :class:`.IngressLane`
+    """
+
+    def __init__(self, config: NicConfig, *, port: int):
+        self.config = config
+        self.port = index(port)
+        super().__init__({
+            "icrc": In(data.StructLayout({"valid": 1, "good": 1})),
+            "findings": In(Findings(config)),
+            "fields": In(RxDescriptor(config)),
+            "piece_valid": In(1),
+            "piece": In(Piece(config)),
+            "requests": Out(stream.Signature(RxDescriptor(config))),
+            "responses": Out(stream.Signature(RxDescriptor(config))),
+            "payload": Out(packet_signature(config.beat_octets)),
+            "events": Out(data.StructLayout(dict.fromkeys(EVENTS, 1))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        config = self.config
+        depth = max(_PAYLOAD_BEATS, _PAYLOAD_PACKETS * config.mtu // config.beat_octets)
+        m.submodules.fifo = fifo = CommitFifo(
+            Beat(config.beat_octets), depth=depth, drop_when_full=True
+        )
+        layout = RxDescriptor(config)
+        widths = {name: layout[name].width for name in (*_COMMON, *_OF_REQUESTS, "body")}
+        common = {name: widths[name] for name in (*_COMMON, "body")}
+        m.submodules.requests = requests = DescriptorQueue(
+            config, {**widths, "body": WriteBody().size}, port=self.port
+        )
+        m.submodules.responses = responses = DescriptorQueue(config, common, port=self.port)
+
+        opcode = self.fields.opcode
+        is_request = Signal()
+        is_response = Signal()
+        m.d.comb += is_request.eq(is_write(opcode) | (opcode == Opcode.PROBE))
+        with m.Switch(opcode), m.Case(Opcode.SACK, Opcode.NACK, Opcode.ACK):
+            m.d.comb += is_response.eq(1)
+
+        # One of these for each packet.
+        good = Signal()
+        m.d.comb += good.eq(self.icrc.valid & self.icrc.good & ~self.findings.bad)
+        m.d.comb += requests.push.eq(good & is_request & requests.room)
+        m.d.comb += responses.push.eq(good & is_response & responses.room)
+        taken = requests.push | responses.push
+        outcome = Signal.like(self.events)
+        for check, event in CHECKS.items():
+            with m.If(self.icrc.valid & self.findings.failed[check]):
+                m.d.comb += outcome[event].eq(1)
+        m.d.comb += outcome.rx_icrc_error.eq(self.icrc.valid & ~self.findings.bad & ~self.icrc.good)
+        m.d.comb += outcome.rx_unsupported.eq(good & ~is_request & ~is_response)
+        m.d.comb += outcome.rx_no_descriptor.eq(good & (is_request | is_response) & ~taken)
+        m.d.comb += outcome.rx_packets.eq(taken)
+        m.d.comb += outcome.rx_no_room.eq(fifo.dropped)
+        m.d.sync += self.events.eq(outcome)
+
+        m.d.comb += [
+            fifo.i.valid.eq(self.piece_valid),
+            fifo.i.payload.data.eq(self.piece.data),
+            fifo.i.payload.keep.eq(end_to_keep(self.piece.end, config.beat_octets)),
+            fifo.i.payload.last.eq(self.piece.last),
+            fifo.abort.eq(~taken),
+        ]
+        connect(m, fifo.o, flipped(self.payload))
+
+        has_payload = self.piece_valid & self.piece.last
+        for queue in (requests, responses):
+            m.d.comb += queue.i.eq(self.fields)
+            m.d.comb += queue.i.octets.eq(self.findings.octets)
+            m.d.comb += queue.i.payload.eq(has_payload & ~fifo.dropped)
+            m.d.comb += queue.i.no_room.eq(fifo.dropped)
+        connect(m, requests.o, flipped(self.requests))
+        connect(m, responses.o, flipped(self.responses))
+
+        return m

@@ -1,0 +1,125 @@
+"""One port's way in: from the MAC to descriptors and payload."""
+
+from operator import index
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import RxDescriptor, Settings
+from mrcnic.hdl.packet.beat import packet_signature
+from mrcnic.hdl.packet.delay_line import DelayLine
+
+from .decapsulator import Decapsulator
+from .descriptor_builder import DescriptorBuilder
+from .dispatcher import Dispatcher
+from .frame import Piece
+from .header_collector import HeaderCollector
+from .icrc_checker import IcrcChecker
+from .outer_parser import OuterParser
+from .packet_checker import PacketChecker
+from .payload_extractor import PayloadExtractor
+from .reasons import EVENTS
+
+__all__ = ["IngressLane"]
+
+
+class IngressLane(wiring.Component):
+    """Take frames from a MAC; check, decapsulate and parse them; hand on what is good.
+
+    ``requests`` gets writes and reliability probes, ``responses`` SACKs, NACKs and transport
+    ACKs, all of them with a good ICRC. Each frame that is not handed on counts as exactly one
+    event, the first reason there was (:data:`.CHECKS`).
+
+    The MAC never waits. A write whose payload finds no room is handed on without it (``no_room``).
+    A packet whose descriptor finds no room is dropped.
+
+    One beat per cycle, without a bubble at any length. With beats of 64 octets, headers are
+    parsed six cycles after the first beat of a frame, and the descriptor comes out 16 cycles
+    after its last beat; the ICRC takes eight of them.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+    port : :class:`int`
+        Number of the port.
+
+    Members
+    -------
+    i : ``In(packet_signature(config.beat_octets, user_shape=1))``
+        Frames without frame check sequence; ``user`` in the last beat: the MAC says that the frame
+        is bad. ``ready`` is always set.
+    requests, responses : ``Out(stream.Signature(RxDescriptor(config)))``
+        Packets for the responder, and for the requester.
+    payload : ``Out(packet_signature(config.beat_octets))``
+        Payloads of those ``requests`` with ``payload`` set, in their order.
+    settings : ``In(Settings(config))``
+        Settings.
+    events : ``Out(StructLayout(...))``
+        One-cycle pulses, named in :data:`.EVENTS`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such port.
+    """
+
+    def __init__(self, config: NicConfig, *, port: int):
+        self.config = config
+        self.port = index(port)
+        self._outer_parser = OuterParser(config, port=port)
+        super().__init__({
+            "i": In(packet_signature(config.beat_octets, user_shape=1)),
+            "requests": Out(stream.Signature(RxDescriptor(config))),
+            "responses": Out(stream.Signature(RxDescriptor(config))),
+            "payload": Out(packet_signature(config.beat_octets)),
+            "settings": In(Settings(config)),
+            "events": Out(data.StructLayout(dict.fromkeys(EVENTS, 1))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        m.submodules.outer_parser = outer_parser = self._outer_parser
+        m.submodules.decapsulator = decapsulator = Decapsulator(self.config)
+        m.submodules.collector = collector = HeaderCollector(self.config)
+        m.submodules.icrc_checker = icrc_checker = IcrcChecker(self.config)
+        connect(m, flipped(self.i), outer_parser.i)
+        m.d.comb += outer_parser.settings.eq(self.settings)
+        m.d.comb += decapsulator.i.eq(outer_parser.o)
+        m.d.comb += collector.i.eq(decapsulator.o)
+        m.d.comb += icrc_checker.i.eq(decapsulator.o)
+
+        # What is known of a packet waits for the verdict on its ICRC.
+        known = icrc_checker.latency - 1  # the collector takes one cycle
+        m.submodules.checker = checker = PacketChecker(self.config, latency=known)
+        m.submodules.builder = builder = DescriptorBuilder(self.config)
+        m.submodules.extractor = extractor = PayloadExtractor(self.config)
+        m.submodules.fields = fields = DelayLine(builder.o.shape(), delay=known)
+        wait = known - extractor.latency
+        m.submodules.pieces = pieces = DelayLine(Piece(self.config), delay=wait)
+        for component in (checker, builder, extractor):
+            m.d.comb += component.i.eq(collector.o)
+            m.d.comb += component.headers.eq(collector.headers)
+        for component in (checker, builder):
+            m.d.comb += component.settings.eq(self.settings)
+        m.d.comb += extractor.index.eq(collector.index)
+        m.d.comb += fields.i.eq(builder.o)
+        m.d.comb += pieces.i.eq(extractor.o)
+        pieces_valid = Signal(wait)  # of the pieces in the delay line, the oldest on top
+        m.d.sync += pieces_valid.eq((pieces_valid << 1) | extractor.o_valid)
+
+        m.submodules.dispatcher = dispatcher = Dispatcher(self.config, port=self.port)
+        m.d.comb += dispatcher.icrc.eq(icrc_checker.o)
+        m.d.comb += dispatcher.findings.eq(checker.o)
+        m.d.comb += dispatcher.fields.eq(fields.o)
+        m.d.comb += dispatcher.piece_valid.eq(pieces_valid[-1])
+        m.d.comb += dispatcher.piece.eq(pieces.o)
+        connect(m, dispatcher.requests, flipped(self.requests))
+        connect(m, dispatcher.responses, flipped(self.responses))
+        connect(m, dispatcher.payload, flipped(self.payload))
+        m.d.comb += self.events.eq(dispatcher.events)
+
+        return m

@@ -1,0 +1,216 @@
+"""Frames for tests of a receiving lane, and a run of one in Amaranth's own simulator."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address
+from pathlib import Path
+
+from mrcnic.hdl.config import PRESETS
+from mrcnic.hdl.ingress.lane import IngressLane
+from mrcnic.hdl.ingress.reasons import EVENTS
+from mrcnic.hdl.packet.beat import Beat
+from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV6, METH, RETH, TSETH, UDP
+from mrcnic.hdl.wire.icrc import icrc
+from mrcnic.hdl.wire.opcodes import Dscp, Opcode, Role
+from mrcnic.sim.bench.packets import from_beats, to_beats
+from mrcnic.sim.bench.streams import simulate
+
+A = int(IPv6Address("2001:db8:a::1"))
+B = int(IPv6Address("2001:db8:b::1"))
+BLOCK = 0x5F000001
+USID = 0x2C05
+#: Carriers as they arrive: after three hops, and before the first one.
+ARRIVED = int(IPv6Address("5f00:1:2c05::"))
+UNDERLAY = int(IPv6Address("3fff:0:2::1"))
+
+_VECTORS = Path(__file__).parents[2] / "vectors"
+
+#: Literal packets by name, from an IPv6 header on: V* are the protocol's, D*, R1 (writes), K*, N*,
+#: A* (control) and P1 are between A and B. O* are outer headers of D1, X* and H1 routing headers.
+PACKETS = {
+    **{row["name"]: row["hex"] for row in json.loads((_VECTORS / "mrc_a1.json").read_text())},
+    **json.loads((_VECTORS / "received.json").read_text()),
+}
+PACKETS = {name: bytes.fromhex(digits) for name, digits in PACKETS.items()}
+
+_OUTER_FIELDS = {"version": 6, "dscp": 8, "ecn": 2, "next_header": 41, "hop_limit": 64}
+
+
+def ethernet(packet, ether_type=0x86DD):
+    """Put an Ethernet header before a packet."""
+    header = ETHERNET.pack(destination=0x020000000001, source=0x020000000002, ether_type=ether_type)
+    return header + packet
+
+
+def tunnel(packet, routing=b"", **fields):
+    """Put an outer IPv6 header, and perhaps a routing header, before a packet; then Ethernet's."""
+    values = {
+        **_OUTER_FIELDS,
+        "source": UNDERLAY,
+        "destination": ARRIVED,
+        "payload_length": len(routing) + len(packet),
+        **({"next_header": 43} if routing else {}),
+        **fields,
+    }
+    return ethernet(IPV6.pack(**values) + routing + packet)
+
+
+def plain(packet):
+    """Send a packet without an outer header."""
+    return ethernet(packet)
+
+
+def write(payload, *, opcode=Opcode.WRITE_ONLY, timestamped=1, pad=None, immediate=None, **fields):
+    """Make a write from A to B; ``fields`` replace any field of IPv6, UDP, BTH, METH, or RETH."""
+    with_immediate = opcode in (Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY_IMM)
+    extension = METH.pack(rqmsn=fields.pop("rqmsn", 0), msn=fields.pop("msn", 0x21))
+    if timestamped:
+        extension += TSETH.pack(tx_timestamp=0x1234, ftype=1)
+    extension += RETH.pack(va=fields.pop("va", 0x100000), rkey=0x0BADCAFE, dmalen=len(payload))
+    if with_immediate:
+        extension += (0xCAFEF00D if immediate is None else immediate).to_bytes(4, "big")
+    real_pad = -len(payload) % 4
+    fields = {"pad": real_pad if pad is None else pad, "timestamped": timestamped, **fields}
+    return packet(opcode, extension + payload + bytes(real_pad), **fields)
+
+
+def packet(opcode, rest, *, good=True, **fields):
+    """Make a packet of which ``rest`` stands behind the BTH, up to the pad."""
+    length = UDP.octets + BTH.octets + len(rest) + 4
+    values = {
+        "version": 6,
+        "dscp": 8,
+        "ecn": 2,
+        "flow_label": 0x2010,
+        "payload_length": length,
+        "next_header": 17,
+        "hop_limit": 64,
+        "source": A,
+        "destination": B,
+        "source_port": 0xC005,
+        "destination_port": 4791,
+        "length": length,
+        "opcode": opcode,
+        "p_key": 0xFFFF,
+        "dqp": 0x12,
+        "psn": 0x105,
+        **fields,
+    }
+    octets = b""
+    for header in (IPV6, UDP, BTH):
+        chosen = {name: values.pop(name) for name in header.fields if name in values}
+        octets += header.pack(**chosen)
+    assert not values, f"no header has {', '.join(values)}"
+    octets += rest
+    check = icrc(octets)
+    return octets + (check if good else bytes([check[0] ^ 1]) + check[1:])
+
+
+def settings(config, *, loopback=B, enable=1, **fields):
+    """Make settings of a lane that is at B."""
+    return {
+        "loopback": loopback,
+        "block": BLOCK,
+        "udp_port": 4791,
+        "udp_port_alternative": 4971,
+        "dscp": [Dscp[role.name].value for role in Role],
+        "port": [{"usid": USID, "enable": enable} for _ in range(config.lanes)],
+        **fields,
+    }
+
+
+@dataclass
+class Received:
+    """What came out of a lane."""
+
+    requests: list = field(default_factory=list)
+    responses: list = field(default_factory=list)
+    payloads: list = field(default_factory=list)
+    events: Counter = field(default_factory=Counter)
+    times: list = field(default_factory=list)  # cycles in which requests were taken
+
+    def dropped(self):
+        """Return the events of frames that were not handed on."""
+        return {name: count for name, count in self.events.items() if name != "rx_packets"}
+
+
+def config_of(beat_octets, **fields):
+    """Return a small configuration."""
+    return PRESETS["tiny"].override(beat_octets=beat_octets, **fields)
+
+
+def beats_of(frames, beat_octets):
+    """Cut frames into beats; a frame may stand in a tuple with the MAC's opinion of it."""
+    layout = Beat(beat_octets, user_shape=1)
+    for item in frames:
+        frame, bad = item if isinstance(item, tuple) else (item, 0)
+        beats = to_beats(frame, layout)
+        for beat in beats:
+            yield layout.const({
+                "data": list(beat.data),
+                "keep": beat.keep,
+                "first": beat.first,
+                "last": beat.last,
+                "user": bad if beat.last else 0,
+            })
+
+
+def receive(
+    frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, tail=None, **kwargs
+):
+    """Put frames into a lane, back to back unless ``gap()`` says otherwise; drain all outputs.
+
+    ``steer(cycle)`` among the keyword arguments may return settings, to be changed in that cycle.
+    """
+    config = kwargs.pop("config", None) or config_of(beat_octets)
+    steer = kwargs.pop("steer", lambda cycle: None)
+    dut = IngressLane(config, port=0)
+    result = Received()
+    done = []
+
+    async def producer(ctx):
+        ctx.set(dut.settings, settings(config, **kwargs))
+        cycle = 0
+        for beat in beats_of(frames, beat_octets):
+            for _ in range(gap()):
+                await ctx.tick()
+            if (change := steer(cycle)) is not None:
+                ctx.set(dut.settings, change)
+            cycle += 1
+            ctx.set(dut.i.payload, beat)
+            ctx.set(dut.i.valid, 1)
+            assert ctx.get(dut.i.ready) == 1
+            await ctx.tick()
+            ctx.set(dut.i.valid, 0)
+        done.append(True)
+
+    async def consumer(ctx):
+        beats = []
+        outputs = (dut.requests, dut.responses, dut.payload)
+        lists = (result.requests, result.responses, beats)
+        sampled = [value for port in outputs for value in (port.valid, port.payload)]
+        quiet = 0
+        cycle = 0
+        while quiet < (tail or 40):
+            is_ready = ready(cycle)
+            for port in outputs:
+                ctx.set(port.ready, is_ready)
+            _, _, events, *values = await ctx.tick().sample(dut.events.as_value(), *sampled)
+            moved = events != 0
+            for number, name in enumerate(EVENTS):
+                result.events[name] += events >> number & 1
+            for index, taken in enumerate(lists):
+                if values[2 * index] and is_ready:
+                    taken.append(values[2 * index + 1])
+                    moved = True
+                    if index == 0:
+                        result.times.append(cycle)
+                moved |= values[2 * index]
+            quiet = 0 if moved or not done else quiet + 1
+            cycle += 1
+        result.events = +result.events
+        result.payloads = from_beats(beats)
+
+    simulate(dut, producer, consumer, max_cycles=kwargs.get("max_cycles", 60_000))
+    return result
