@@ -72,6 +72,8 @@ class Link:
 
     Attributes
     ----------
+    settings : :class:`LinkSettings`
+        May be replaced at any time, to make one link worse than the others.
     up : :class:`bool`
         Whether it works.
     losses : :class:`int`

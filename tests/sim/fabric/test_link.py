@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from mrcnic.sim.codec.packet import Packet
@@ -83,6 +85,21 @@ def test_chance():
     assert fates(1) == fates(1) != fates(2)
     assert 900 < sum(fates(1)) < 1100
     assert not any(isinstance(link(drop=1.0).send(b"", n), tuple) for n in range(10))
+
+
+def test_each_link_has_its_own_chance():
+    settings = LinkSettings(drop=0.5)
+    fates = {
+        tuple(one.send(b"", n * 10**6) is DropCause.RANDOM for n in range(64))
+        for one in (Link("x", "y", settings), Link("y", "x", settings), Link("x", "z", settings))
+    }
+    assert len(fates) == 3
+
+
+def test_one_link_may_be_worse_than_the_others():
+    one = link()
+    one.settings = replace(one.settings, drop=1.0)
+    assert one.send(b"", 0) is DropCause.RANDOM
 
 
 def test_marks_what_finds_a_queue():
