@@ -251,6 +251,7 @@ def test_fault_comes_before_frames_of_its_time():
     fabric.add_fault(Fault(target="p0t00", time_ps=5))
     assert not fabric.advance(FOREVER)
     assert fabric.links["a0-p0t00"].counters.drops == {DropCause.LINK_DOWN: 1}
+    assert fabric.links["a0-p0t00"].counters.frames == 0
 
 
 def test_port_sees_its_link():
