@@ -1,0 +1,264 @@
+"""What the peer says of packets and messages."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import (
+    Acknowledgement,
+    EvEvent,
+    EvEventKind,
+    NackNotice,
+    QpFailure,
+    RxDescriptor,
+    Status,
+)
+from mrcnic.hdl.wire.opcodes import NackReason, Opcode, Syndrome
+from mrcnic.hdl.wire.serial import ahead
+
+from .links import Life, LifeNews, Opened, Progress, Sent
+from .qp_memory import QpMemory
+from .response_reader import ResponseReader
+
+__all__ = ["AcknowledgementReceiver"]
+
+#: What became of responses that changed nothing, or not all they could.
+_EVENTS = (
+    "rx_unknown_qp",
+    "rx_unknown_response",
+    "sack_stale",
+    "sack_never_sent",
+    "nack_stale",
+    "ack_stale",
+    "ack_never_sent",
+    "ack_unknown_syndrome",
+)
+
+
+class AcknowledgementReceiver(wiring.Component):
+    """Judge SACKs, NACKs and transport ACKs by what their QP has sent.
+
+    Only what was sent can be acknowledged, and that is judged by the highest PSN ever sent: a
+    SACK that goes beyond it is ignored whole. An old SACK takes nothing back, but its bits above
+    the acknowledged PSN are news. A response is taken each two cycles; an
+    :class:`~mrcnic.hdl.descriptor.Acknowledgement` is offered five cycles after its SACK was.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    responses : ``In(stream.Signature(RxDescriptor(config)))``
+        SACKs, NACKs, transport ACKs.
+    life, opened, sent : ``In``
+        News.
+    progress : ``Out``
+        News.
+    acknowledgement, nack, ev_events, failed : ``Out``
+        Streams of ``Acknowledgement``, ``NackNotice``, ``EvEvent`` and ``QpFailure``.
+    events : ``Out``
+        ``rx_unknown_qp``, ``rx_unknown_response``, ``sack_stale``, ``sack_never_sent``,
+        ``nack_stale``, ``ack_stale``, ``ack_never_sent``, ``ack_unknown_syndrome``.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        super().__init__({
+            "responses": In(stream.Signature(RxDescriptor(config))),
+            "life": In(LifeNews(config)),
+            "opened": In(Opened(config)),
+            "sent": In(Sent(config)),
+            "progress": Out(Progress(config)),
+            "acknowledgement": Out(stream.Signature(Acknowledgement(config))),
+            "nack": Out(stream.Signature(NackNotice(config))),
+            "ev_events": Out(stream.Signature(EvEvent(config))),
+            "failed": Out(stream.Signature(QpFailure(config))),
+            "events": Out(data.StructLayout(dict.fromkeys(_EVENTS, 1))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        m.submodules.reader = reader = ResponseReader(self.config)
+        connect(m, flipped(self.responses), reader.i)
+        response = reader.o.payload
+        open_, number, sent, reached = self._memories(m, response.qp)
+
+        # The values are those of this response from the cycle after it was offered.
+        looked, may_go = Signal(), Signal()
+        clearing = m.submodules.reached.clearing
+        m.d.sync += looked.eq(reader.o.valid & ~reader.o.ready & ~clearing)
+        m.d.comb += reader.o.ready.eq(looked & may_go & ~self.opened.valid)
+        taken = reader.o.valid & reader.o.ready
+
+        held = Signal(Acknowledgement(self.config))  # its bits still to be masked
+        held_valid, held_free, cut = Signal(), Signal(), Signal(7)
+        self._mask(m, held, held_valid, held_free, cut)
+
+        m.d.comb += self.progress.qp.eq(response.qp)
+        m.d.comb += self.progress.cack.eq(reached.cack)
+        m.d.comb += self.progress.messages.eq(reached.messages)
+        for port in (self.nack, self.ev_events, self.failed):
+            with m.If(port.ready):
+                m.d.sync += port.valid.eq(0)
+        m.d.comb += may_go.eq(1)
+        with m.If(~open_ | (number != response.dqp)):
+            m.d.comb += self.events.rx_unknown_qp.eq(taken)
+        with m.Else(), m.Switch(response.opcode):
+            with m.Case(Opcode.SACK):
+                m.d.comb += may_go.eq(held_free & self._free(self.ev_events))
+                self._take_sack(m, taken, response, sent, reached, held, held_valid, cut)
+            with m.Case(Opcode.NACK):
+                m.d.comb += may_go.eq(self._free(self.nack) & self._free(self.failed))
+                self._take_nack(m, taken, response, sent, reached)
+            with m.Case(Opcode.ACK):
+                m.d.comb += may_go.eq(self._free(self.failed))
+                self._take_ack(m, taken, response, sent, reached)
+            with m.Default():
+                m.d.comb += self.events.rx_unknown_response.eq(taken)
+
+        return m
+
+    @staticmethod
+    def _free(port):
+        return ~port.valid | port.ready
+
+    def _memories(self, m, qp):
+        """Return whether the QP is open, its number, what it has sent, how far that has come."""
+        qps = self.config.qps
+        m.submodules.lives = lives = QpMemory(1, count=qps)
+        m.submodules.numbers = numbers = QpMemory(24, count=qps)
+        m.submodules.sent = sent = QpMemory(
+            data.StructLayout({"next_psn": 24, "messages": 24}), count=qps
+        )
+        m.submodules.reached = reached = QpMemory(
+            data.StructLayout({"cack": 24, "messages": 24}), count=qps
+        )
+        for copy, news in (
+            (lives, self.life),
+            (numbers, self.opened),
+            (sent, self.sent),
+            (reached, self.progress),
+        ):
+            m.d.comb += copy.index[0].eq(qp)
+            m.d.comb += copy.write.valid.eq(news.valid)
+            m.d.comb += copy.write.index.eq(news.qp)
+        m.d.comb += [
+            lives.write.value.eq(self.life.life == Life.OPEN),
+            numbers.write.value.eq(self.opened.row.qpn),
+            sent.write.value.next_psn.eq(self.sent.next_psn),
+            sent.write.value.messages.eq(self.sent.messages),
+            reached.write.value.cack.eq(self.progress.cack),
+            reached.write.value.messages.eq(self.progress.messages),
+        ]
+        with m.If(self.opened.valid):
+            m.d.comb += [copy.write.valid.eq(1) for copy in (sent, reached)]
+            m.d.comb += [copy.write.index.eq(self.opened.qp) for copy in (sent, reached)]
+            m.d.comb += [
+                sent.write.value.next_psn.eq(self.opened.row.tx_psn),
+                sent.write.value.messages.eq(0),
+                reached.write.value.cack.eq(self.opened.row.tx_psn - 1),
+                reached.write.value.messages.eq(0),
+            ]
+        return lives.value[0], numbers.value[0], sent.value[0], reached.value[0]
+
+    def _take_sack(self, m, taken, response, sent, reached, held, held_valid, cut):
+        gain = ahead(response.psn, reached.cack)
+        beyond = (ahead(response.psn, sent.next_psn) >= 0) | (
+            response.any & (ahead(response.top, sent.next_psn) >= 0)
+        )
+        # Bits from `at` on are of PSNs above the acknowledged one.
+        at = Mux(
+            gain > 0,
+            response.at_cack.as_signed(),
+            ahead((reached.cack + 1)[:24], response.base),
+        )
+        with m.If(beyond):
+            m.d.comb += self.events.sack_never_sent.eq(taken)
+        with m.Elif(taken):
+            m.d.comb += [
+                self.events.sack_stale.eq(gain < 0),
+                self.progress.valid.eq(gain > 0),
+                self.progress.cack_moved.eq(1),
+                self.progress.cack.eq(Mux(gain > 0, response.psn, reached.cack)),
+            ]
+            m.d.sync += [
+                held_valid.eq(1),
+                held.qp.eq(response.qp),
+                held.cack.eq(self.progress.cack),
+                held.base.eq(response.base),
+                held.bitmap.eq(response.bitmap),
+                held.probe.eq(response.probe),
+                held.probe_id.eq(response.probe_id),
+                held.trigger_resent.eq(response.resent),
+                held.trigger.eq(response.trigger),
+                cut.eq(Mux(at < 0, 0, Mux(at > 64, 64, at))),
+            ]
+            m.d.sync += [
+                self.ev_events.valid.eq((response.mark == 1) | (response.mark == 2)),
+                self.ev_events.payload.qp.eq(response.qp),
+                self.ev_events.payload.echoed.eq(1),
+                self.ev_events.payload.ev.eq(response.entropy),
+                self.ev_events.payload.ev_index.eq(response.entropy[16:24]),
+            ]
+            with m.If(response.mark == 2):
+                m.d.sync += self.ev_events.payload.kind.eq(EvEventKind.BAD)
+            with m.Else():
+                m.d.sync += self.ev_events.payload.kind.eq(EvEventKind.SKIP)
+
+    def _mask(self, m, held, held_valid, held_free, cut):
+        """Clear the bits below `cut`, and pass the SACK on."""
+        free = self._free(self.acknowledgement)
+        m.d.comb += held_free.eq(~held_valid | free)
+        with m.If(free):
+            m.d.sync += [
+                held_valid.eq(0),
+                self.acknowledgement.valid.eq(held_valid),
+                self.acknowledgement.payload.eq(held),
+                self.acknowledgement.payload.bitmap.eq(
+                    held.bitmap & Cat(n >= cut for n in range(64))
+                ),
+            ]
+
+    def _take_nack(self, m, taken, response, sent, reached):
+        stale = (ahead(response.psn, reached.cack) <= 0) | (ahead(response.psn, sent.next_psn) >= 0)
+        with m.If(stale):
+            m.d.comb += self.events.nack_stale.eq(taken)
+        with m.Elif(taken & (response.reason == NackReason.UNEXPECTED)):
+            self._fail(m, response.qp, Status.REMOTE_ERROR)
+        with m.Elif(taken):
+            m.d.sync += [
+                self.nack.valid.eq(1),
+                self.nack.payload.qp.eq(response.qp),
+                self.nack.payload.psn.eq(response.psn),
+                self.nack.payload.reason.eq(response.reason),
+            ]
+
+    def _take_ack(self, m, taken, response, sent, reached):
+        gain = ahead(response.messages, reached.messages)
+        with m.If(response.syndrome[4:] == Syndrome.NAK_ACCESS >> 4):
+            with m.If(taken & (response.syndrome == Syndrome.NAK_ACCESS)):
+                self._fail(m, response.qp, Status.REMOTE_ACCESS)
+            with m.Elif(taken):
+                self._fail(m, response.qp, Status.REMOTE_ERROR)
+        with m.Elif(response.syndrome != Syndrome.ACK):
+            m.d.comb += self.events.ack_unknown_syndrome.eq(taken)
+        with m.Elif(ahead(response.messages, sent.messages) > 0):
+            m.d.comb += self.events.ack_never_sent.eq(taken)
+        with m.Else():
+            m.d.comb += [
+                self.events.ack_stale.eq(taken & (gain < 0)),
+                self.progress.valid.eq(taken & (gain > 0)),
+                self.progress.messages_moved.eq(1),
+                self.progress.messages.eq(response.messages),
+            ]
+
+    def _fail(self, m, qp, status):
+        m.d.sync += [
+            self.failed.valid.eq(1),
+            self.failed.payload.qp.eq(qp),
+            self.failed.payload.status.eq(status),
+        ]

@@ -1,0 +1,210 @@
+"""Transport ACKs that got lost."""
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import (
+    NOW_BITS,
+    QpFailure,
+    Settings,
+    Status,
+    TxRequest,
+    index_bits,
+)
+from mrcnic.hdl.wire.opcodes import Opcode, Role
+
+from .links import Life, LifeNews, Opened, Progress, Sent
+from .qp_memory import QpMemory
+
+__all__ = ["NEVER", "AckProber"]
+
+#: Number of doublings that stands for trying for ever.
+NEVER = 25
+
+#: Exponent of the longest time-out: 2**23 ticks are 1.07 s.
+_LONGEST = NOW_BITS - 1
+
+
+class _Wait(data.StructLayout):
+    """How long a QP has waited, and for what."""
+
+    def __init__(self):
+        super().__init__({
+            "since": NOW_BITS,
+            "interval": NOW_BITS,
+            "tries": 6,
+            "next_psn": 24,
+            "messages": 24,
+        })
+
+
+class AckProber(wiring.Component):
+    """Ask again where all packets have arrived, and the transport ACK has not.
+
+    A walk looks at a QP each two cycles. Where all packets sent are acknowledged, but not all
+    messages, and nothing has changed for the QP's time-out of ``8 << timeout`` ticks, a
+    reliability probe leaves, which makes the peer repeat its transport ACK. The time-out holds
+    ``linear_count`` more times and then doubles with each probe, up to 1 s. After ``linear_count
+    + exponential_count`` probes without an answer the QP fails, unless ``exponential_count`` is
+    25 or the host has turned the limit off.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    life, opened, sent, progress : ``In``
+        News.
+    settings : ``In(Settings(config))``
+        Uses ``retry_limit_off``.
+    now : ``In(NOW_BITS)``
+        Time.
+    o : ``Out(stream.Signature(TxRequest(config)))``
+        Probes. The top bit of their ``probe_id`` is set.
+    failed : ``Out(stream.Signature(QpFailure(config)))``
+        QPs that have asked often enough.
+    events : ``Out``
+        ``ack_missing``: a probe was sent.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        super().__init__({
+            "life": In(LifeNews(config)),
+            "opened": In(Opened(config)),
+            "sent": In(Sent(config)),
+            "progress": In(Progress(config)),
+            "settings": In(Settings(config)),
+            "now": In(NOW_BITS),
+            "o": Out(stream.Signature(TxRequest(config))),
+            "failed": Out(stream.Signature(QpFailure(config))),
+            "events": Out(data.StructLayout({"ack_missing": 1})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        qp, looked = Signal(index_bits(self.config.qps)), Signal()
+        open_, sent, reached, fixed = self._memories(m, qp)
+        m.submodules.waits = waits = QpMemory(_Wait(), count=self.config.qps)
+        m.d.comb += [waits.index[0].eq(qp), waits.write.index.eq(qp)]
+        was, wait = waits.value[0], waits.write.value
+
+        m.d.sync += looked.eq(~looked & ~waits.clearing)
+        with m.If(looked):
+            m.d.sync += qp.eq(qp + 1)
+
+        waiting = (
+            open_
+            & ((reached.cack + 1)[:24] == sent.next_psn)
+            & (reached.messages != sent.messages)
+            & (was.next_psn == sent.next_psn)
+            & (was.messages == reached.messages)
+        )
+        waited = (self.now - was.since)[:NOW_BITS]
+        limited = (fixed.exponential_count != NEVER) & ~self.settings.retry_limit_off
+        exhausted = limited & (was.tries >= fixed.linear_count + fixed.exponential_count)
+        may_go = ~self.o.valid & ~self.failed.valid
+
+        m.d.comb += [
+            wait.since.eq(self.now),
+            wait.next_psn.eq(sent.next_psn),
+            wait.messages.eq(reached.messages),
+            self.events.ack_missing.eq(
+                looked & waiting & (waited > was.interval) & may_go & ~exhausted
+            ),
+        ]
+        for port in (self.o, self.failed):
+            with m.If(port.ready):
+                m.d.sync += port.valid.eq(0)
+        with m.If(~waiting):
+            m.d.comb += [
+                waits.write.valid.eq(looked),
+                wait.tries.eq(0),
+                wait.interval.eq(
+                    Const(1) << Mux(fixed.timeout < _LONGEST - 3, fixed.timeout + 3, _LONGEST)
+                ),
+            ]
+        with m.Else():
+            m.d.comb += [
+                waits.write.valid.eq(self.events.ack_missing),
+                wait.tries.eq(was.tries + ~was.tries.all()),
+                wait.interval.eq(
+                    Mux(
+                        (was.tries < fixed.linear_count) | was.interval[-1],
+                        was.interval,
+                        was.interval << 1,
+                    )
+                ),
+            ]
+            with m.If(looked & (waited > was.interval) & may_go & exhausted):
+                m.d.sync += [
+                    self.failed.valid.eq(1),
+                    self.failed.payload.qp.eq(qp),
+                    self.failed.payload.status.eq(Status.RETRY_EXCEEDED),
+                ]
+        with m.If(self.events.ack_missing):
+            self._probe(m, qp, fixed)
+
+        return m
+
+    def _probe(self, m, qp, fixed):
+        serial = Signal(15)
+        body = self.o.payload.body.probe
+        m.d.sync += [
+            serial.eq(serial + 1),
+            self.o.valid.eq(1),
+            self.o.payload.qp.eq(qp),
+            self.o.payload.opcode.eq(Opcode.PROBE),
+            self.o.payload.role.eq(Role.NO_TRIM),
+            body.probe_id.eq(serial | 1 << 15),
+            body.spdcid.eq(fixed.qpn),
+            body.dpdcid.eq(fixed.remote_qpn),
+            body.ftype.eq(1),
+        ]
+
+    def _memories(self, m, qp):
+        """Return whether the QP is open, what it has sent, what was reached, what is fixed."""
+        qps, row = self.config.qps, self.opened.row
+        m.submodules.lives = lives = QpMemory(1, count=qps)
+        m.submodules.sent = sent = QpMemory(
+            data.StructLayout({"next_psn": 24, "messages": 24}), count=qps
+        )
+        m.submodules.reached = reached = QpMemory(
+            data.StructLayout({"cack": 24, "messages": 24}), count=qps
+        )
+        fields = {"timeout": 5, "linear_count": 3, "exponential_count": 5}
+        fields |= {"qpn": 16, "remote_qpn": 16}
+        m.submodules.fixed = fixed = QpMemory(data.StructLayout(fields), count=qps)
+        for copy, news in (
+            (lives, self.life),
+            (sent, self.sent),
+            (reached, self.progress),
+            (fixed, self.opened),
+        ):
+            m.d.comb += copy.index[0].eq(qp)
+            m.d.comb += copy.write.valid.eq(news.valid)
+            m.d.comb += copy.write.index.eq(news.qp)
+        m.d.comb += [
+            lives.write.value.eq(self.life.life == Life.OPEN),
+            sent.write.value.next_psn.eq(self.sent.next_psn),
+            sent.write.value.messages.eq(self.sent.messages),
+            reached.write.value.cack.eq(self.progress.cack),
+            reached.write.value.messages.eq(self.progress.messages),
+        ]
+        m.d.comb += [fixed.write.value[name].eq(row[name]) for name in fields]
+        with m.If(self.opened.valid):
+            for copy in (sent, reached):
+                m.d.comb += copy.write.valid.eq(1)
+                m.d.comb += copy.write.index.eq(self.opened.qp)
+            m.d.comb += [
+                sent.write.value.next_psn.eq(row.tx_psn),
+                sent.write.value.messages.eq(0),
+                reached.write.value.cack.eq(row.tx_psn - 1),
+                reached.write.value.messages.eq(0),
+            ]
+        return lives.value[0], sent.value[0], reached.value[0], fixed.value[0]

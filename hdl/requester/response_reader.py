@@ -1,0 +1,126 @@
+"""Responses of the peer, made ready to be judged."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import RxDescriptor, index_bits
+from mrcnic.hdl.wire.opcodes import Opcode
+
+__all__ = ["Response", "ResponseReader"]
+
+
+class Response(data.StructLayout):
+    """A SACK, NACK or transport ACK, its sums done.
+
+    Members
+    -------
+    opcode, resent : of the BTH
+    qp, dqp : index of the QP, and all of its number
+    psn : 24
+        Of a SACK, ``cack``; of a NACK, the PSN that it names.
+    base, bitmap : 24, 64
+        PSN of bit 0.
+    any, top : 1, 24
+        Whether a bit is set, and the PSN of the highest.
+    at_cack : 24
+        Bit of the PSN after ``cack``, signed.
+    mark, entropy, probe, probe_id : of the SACK
+    trigger : 24
+        PSN that caused the SACK.
+    reason : 8
+        Of a NACK.
+    syndrome, messages : 8, 24
+        Of a transport ACK.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "opcode": 8,
+            "resent": 1,
+            "qp": index_bits(config.qps),
+            "dqp": 24,
+            "psn": 24,
+            "base": 24,
+            "bitmap": 64,
+            "any": 1,
+            "top": 24,
+            "at_cack": 24,
+            "mark": 2,
+            "entropy": 32,
+            "probe": 1,
+            "probe_id": 16,
+            "trigger": 24,
+            "reason": 8,
+            "syndrome": 8,
+            "messages": 24,
+        })
+
+
+class ResponseReader(wiring.Component):
+    """Do what can be done to a response without knowing its QP.
+
+    Latency is two cycles; one response per cycle passes.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    i : ``In(stream.Signature(RxDescriptor(config)))``
+        Responses as they came.
+    o : ``Out(stream.Signature(Response(config)))``
+        The same.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(RxDescriptor(config))),
+            "o": Out(stream.Signature(Response(config))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        response = Signal(Response(self.config))
+        valid, highest = Signal(), Signal(6)
+        free = ~self.o.valid | self.o.ready
+        m.d.comb += self.i.ready.eq(~valid | free)
+
+        with m.If(free):
+            m.d.sync += [self.o.valid.eq(valid), self.o.payload.eq(response)]
+            m.d.sync += self.o.payload.top.eq(response.base + highest)
+        with m.If(self.i.ready):
+            packet, body = self.i.payload, self.i.payload.body
+            seth = body.sack.seth
+            m.d.sync += [
+                valid.eq(self.i.valid),
+                response.opcode.eq(packet.opcode),
+                response.resent.eq(packet.retransmission),
+                response.qp.eq(packet.dqp),  # the low bits
+                response.dqp.eq(packet.dqp),
+                response.psn.eq(
+                    Mux(packet.opcode == Opcode.NACK, body.nack.nack_psn, seth.cack_psn)
+                ),
+                response.base.eq(seth.cack_psn + seth.sack_offset.as_signed()),
+                response.bitmap.eq(seth.sack_bitmap),
+                response.any.eq(seth.sack_bitmap.any()),
+                response.at_cack.eq(1 - seth.sack_offset.as_signed()),
+                response.mark.eq(seth.mark),
+                response.entropy.eq(seth.entropy),
+                response.probe.eq(seth.probe_reply),
+                response.probe_id.eq(seth.ack_psn_offset),
+                response.trigger.eq(seth.cack_psn + seth.ack_psn_offset.as_signed()),
+                response.reason.eq(body.nack.reason),
+                response.syndrome.eq(body.ack.syndrome),
+                response.messages.eq(body.ack.msn),
+            ]
+            for n in range(64):  # the later assignment wins
+                with m.If(seth.sack_bitmap[n]):
+                    m.d.sync += highest.eq(n)
+
+        return m

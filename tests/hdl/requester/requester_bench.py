@@ -1,0 +1,160 @@
+"""A host, a retransmit buffer and a peer for the requester, as queues of what they say."""
+
+from collections import Counter, deque
+
+from amaranth.hdl import Cat
+from amaranth.sim import Simulator
+
+from mrcnic.hdl import rows
+from mrcnic.hdl.config import PRESETS
+from mrcnic.hdl.requester.requester import Requester
+from mrcnic.hdl.wire.opcodes import Opcode
+
+TINY = PRESETS["tiny"]
+
+INPUTS = ("i", "retired", "failed", "responses", "table")
+OUTPUTS = ("o", "allocate", "stopped", "acknowledgement", "nack", "ev_events", "probe")
+
+REQUEST = {
+    "identifier": 0,
+    "local_address": 0x1000_0000,
+    "remote_address": 0x7F00_1234_5000,
+    "rkey": 0xDEADBEEF,
+    "octets": 16,
+    "with_immediate": 0,
+    "immediate": 0,
+}
+
+ROW = {
+    "active": 1,
+    "trim_nack": 1,
+    "remote_qpn": 0x0ABCDE,
+    "mtu_code": 0,
+    "tx_psn": 0x100,
+    "mpr": 8,
+    "max_immediates": 32,
+    "cwnd": (1 << 25) - 1,
+    "timeout": 0,
+    "linear_count": 7,
+    "exponential_count": 7,
+}
+
+
+def qpn(config, qp):
+    """All of a QP's number: its index, and something above it."""
+    return 0x120000 // config.qps * config.qps + qp
+
+
+class Bench:
+    """Feeds what is put into the queues of ``feed``; logs (cycle, payload) of each transfer."""
+
+    def __init__(self, config=TINY):
+        self.config = config
+        self.dut = Requester(config)
+        self.feed = {name: deque() for name in INPUTS}
+        self.taken = {name: [] for name in INPUTS}
+        self.log = {name: [] for name in OUTPUTS}
+        self.events = Counter()
+        self.cycle = 0
+        self.ticks_per_cycle = 0
+        self.hooks = []
+
+    def run(self, scenario, max_cycles=5000):
+        sim = Simulator(self.dut)
+        sim.add_clock(1e-6)
+        sim.add_testbench(scenario)
+        sim.add_testbench(self._monitor, background=True)
+        for name in INPUTS:
+            sim.add_testbench(self._feeder(name), background=True)
+        for _ in range(2 * max_cycles):
+            if not sim.advance():
+                return
+        raise TimeoutError(f"still waiting after {max_cycles} cycles")
+
+    def _feeder(self, name):
+        port, queue = getattr(self.dut, name), self.feed[name]
+
+        async def feed(ctx):
+            while True:
+                while not queue:
+                    await ctx.tick()
+                ctx.set(port.payload, queue.popleft())
+                ctx.set(port.valid, 1)
+                await ctx.tick().until(port.ready)
+                ctx.set(port.valid, 0)
+
+        return feed
+
+    async def _monitor(self, ctx):
+        ports = [getattr(self.dut, name) for name in OUTPUTS]
+        for port in ports:
+            ctx.set(port.ready, 1)
+        sampled = [value for port in ports for value in (port.valid, port.ready, port.payload)]
+        inputs = [getattr(self.dut, name) for name in INPUTS]
+        taken = Cat(port.valid & port.ready for port in inputs)
+        names = [name for name, _ in self.dut.events.shape()]
+        async for _, _, events, which, *values in ctx.tick().sample(
+            self.dut.events, taken, *sampled
+        ):
+            for n, name in enumerate(INPUTS):
+                if which >> n & 1:
+                    self.taken[name].append(self.cycle)
+            for n, name in enumerate(OUTPUTS):
+                valid, ready, payload = values[3 * n : 3 * n + 3]
+                if valid and ready:
+                    self.log[name].append((self.cycle, payload))
+            if events.as_bits():
+                self.events.update(name for name in names if events[name])
+            self.cycle += 1
+            ctx.set(self.dut.now, self.cycle * self.ticks_per_cycle % (1 << 24))
+            for hook in self.hooks:
+                hook()
+
+    def payloads(self, name):
+        return [payload for _, payload in self.log[name]]
+
+    def cycles(self, name):
+        return [cycle for cycle, _ in self.log[name]]
+
+    # What the host, the retransmit buffer and the peer say.
+
+    def row(self, qp, **values):
+        row = ROW | {"qpn": qpn(self.config, qp)} | values
+        number = int.from_bytes(rows.QP_ROW.pack(**row), "big")
+        self.feed["table"].append({"table": rows.Table.QP, "index": qp, "row": number})
+
+    async def open(self, ctx, *qps, **values):
+        for qp in qps:
+            self.row(qp, **values)
+        want = len(self.taken["table"]) + len(self.feed["table"])
+        while len(self.taken["table"]) < want:
+            await ctx.tick()
+
+    def request(self, qp, **values):
+        self.feed["i"].append(REQUEST | {"qp": qp} | values)
+
+    def retire(self, qp, octets):
+        self.feed["retired"].append({"qp": qp, "octets": octets})
+
+    def fail(self, qp, status):
+        self.feed["failed"].append({"qp": qp, "status": status})
+
+    def respond(self, qp, opcode, body, **values):
+        packet = {"opcode": opcode, "dqp": qpn(self.config, qp), "body": body}
+        self.feed["responses"].append(packet | values)
+
+    def sack(self, qp, cack, *, offset=1, bitmap=0, resent=0, dqp=None, **seth):
+        values = {"cack_psn": cack, "sack_offset": offset % (1 << 16), "sack_bitmap": bitmap}
+        extra = {"retransmission": resent} | ({} if dqp is None else {"dqp": dqp})
+        self.respond(qp, Opcode.SACK, {"sack": {"seth": values | seth}}, **extra)
+
+    def nack(self, qp, psn, reason):
+        self.respond(qp, Opcode.NACK, {"nack": {"nack_psn": psn, "reason": reason}})
+
+    def ack(self, qp, messages, syndrome=0x1F):
+        self.respond(qp, Opcode.ACK, {"ack": {"syndrome": syndrome, "msn": messages}})
+
+
+async def ticks(ctx, count):
+    for _ in range(count):
+        await ctx.tick()
