@@ -6,26 +6,24 @@ __all__ = ["DropReason", "PacketError"]
 
 
 class DropReason(StrEnum):
-    """Names of the reasons, which are also the counters' that the NIC keeps for them."""
+    """Names of the reasons; the NIC's counters have the same ones with ``rx_`` in front."""
 
-    #: Less than an Ethernet header.
+    #: Shorter than an Ethernet frame can be.
     RUNT = "runt"
     NOT_IPV6 = "not_ipv6"
-    #: Ends before a header or a length field says.
-    TRUNCATED = "truncated"
     #: An IPv6 header, inner or outer, is of another version.
     BAD_VERSION = "bad_version"
-    #: Length fields contradict each other, or the opcode's headers do not fit.
-    BAD_LENGTH = "bad_length"
-    BAD_NEXT_HEADER = "bad_next_header"
     #: A routing header that is not well formed, or asks for more than a NIC does.
-    SRH_MALFORMED = "srh_malformed"
+    BAD_SRH = "bad_srh"
+    BAD_NEXT_HEADER = "bad_next_header"
     BAD_PORT = "bad_port"
-    BAD_ICRC = "bad_icrc"
+    #: The packet is not as long as each of its headers says.
+    BAD_LENGTH = "bad_length"
     BAD_TVER = "bad_tver"
     BAD_PKEY = "bad_pkey"
     BAD_OPCODE = "bad_opcode"
     BAD_PAD = "bad_pad"
+    ICRC_ERROR = "icrc_error"
 
 
 class PacketError(ValueError):

@@ -18,6 +18,9 @@ __all__ = ["Packet", "nominal_octets"]
 #: Congestion control counts this much for a packet besides its UDP length.
 _NOMINAL_IP_OCTETS = 40
 
+#: Shortest Ethernet frame without its check sequence. No packet of ours is so short.
+_MIN_FRAME_OCTETS = 60
+
 
 def nominal_octets(udp_length: int) -> int:
     """Return what a packet counts in congestion windows, in octets."""
@@ -196,8 +199,11 @@ class Packet:
         PacketError
             If it is not a packet of ours, or does not pass a check.
         """
-        if len(frame) < ETHERNET.octets:
-            raise PacketError(DropReason.RUNT, f"a frame of {len(frame)} octets has no header")
+        if len(frame) < _MIN_FRAME_OCTETS:
+            raise PacketError(
+                DropReason.RUNT,
+                f"a frame has at least {_MIN_FRAME_OCTETS} octets, not {len(frame)}",
+            )
         header = ETHERNET.unpack(frame)
         if header["ether_type"] != EtherType.IPV6:
             raise PacketError(

@@ -37,33 +37,57 @@ def parse_packet(octets: bytes, dialect: Dialect) -> dict[str, Any]:
     PacketError
         If it is not a packet of ours, or does not pass a check.
     """
-    first = _read_ipv6(octets)
-    trimmed = first["dscp"] in dialect.trimmed
-    _check_length(octets, first, trimmed)
-    inner, outer = first, None
-    next_header, at = first["next_header"], IPV6.octets
-    if next_header in (NextHeader.IPV6, NextHeader.ROUTING):
-        routing = None
-        if next_header == NextHeader.ROUTING:
-            next_header, length, routing = read_routing_header(octets[at:])
-            at += length
-        if next_header != NextHeader.IPV6:
-            raise PacketError(DropReason.BAD_NEXT_HEADER, f"next header {next_header} is not IPv6")
-        outer = Outer(routing=routing, **{name: first[name] for name in _OUTER_FIELDS})
-        octets = octets[at:]
-        inner = _read_ipv6(octets)
-        _check_length(octets, inner, trimmed)
+    first = inner = _read_ipv6(octets)
+    outer = None
+    rest = octets
+    if first["next_header"] in (NextHeader.IPV6, NextHeader.ROUTING):
+        outer, rest = _read_outer(octets, first)
+        inner = _read_ipv6(rest)
     if inner["next_header"] != NextHeader.UDP:
         raise PacketError(
             DropReason.BAD_NEXT_HEADER, f"next header {inner['next_header']} is not UDP"
         )
-    return {"outer": outer, "trimmed": trimmed, **_parse_inner(octets, inner, trimmed, dialect)}
+    at = IPV6.octets + UDP.octets + BTH.octets
+    if len(rest) < at:
+        raise PacketError(DropReason.BAD_LENGTH, f"a packet of {len(rest)} octets has no BTH")
+    udp = UDP.unpack(rest[IPV6.octets :])
+    port = udp["destination_port"]
+    if port not in dialect.udp_ports:
+        raise PacketError(DropReason.BAD_PORT, f"UDP port {port} is not one of ours")
+    trimmed = first["dscp"] in dialect.trimmed
+    for header, there in ((first, octets), (inner, rest)):
+        _check_length(len(there) - IPV6.octets, header["payload_length"], trimmed)
+    bth = BTH.unpack(rest[IPV6.octets + UDP.octets :])
+    tables = _check_bth(bth, dialect)
+    if trimmed:
+        values, payload = _read_trimmed(rest, at, bth, tables), b""
+    else:
+        _check_length(inner["payload_length"], udp["length"], trimmed)
+        values, padded = _read_extensions(rest[:-ICRC_OCTETS], at, tables)
+        payload = _read_payload(padded, bth)
+        if rest[-ICRC_OCTETS:] != icrc(rest[:-ICRC_OCTETS]):
+            raise PacketError(DropReason.ICRC_ERROR, "the ICRC does not match")
+    return {
+        "source": inner["source"],
+        "destination": inner["destination"],
+        "ev": ev_from_wire(udp["source_port"], inner["flow_label"], swap=dialect.swap_ev),
+        "extensions": values,
+        "payload": payload,
+        "dscp": inner["dscp"],
+        "ecn": inner["ecn"],
+        "flow_label_high": inner["flow_label"] >> 16,
+        "hop_limit": inner["hop_limit"],
+        "udp_port": None if port == dialect.udp_ports[0] else port,
+        "outer": outer,
+        "trimmed": trimmed,
+        **{name: bth[name] for name in _BTH_FIELDS},
+    }
 
 
 def _read_ipv6(octets: bytes) -> dict[str, int]:
     if len(octets) < IPV6.octets:
         raise PacketError(
-            DropReason.TRUNCATED, f"the packet ends {len(octets)} octets into an IPv6 header"
+            DropReason.BAD_LENGTH, f"the packet ends {len(octets)} octets into an IPv6 header"
         )
     header = IPV6.unpack(octets)
     if header["version"] != 6:
@@ -71,69 +95,23 @@ def _read_ipv6(octets: bytes) -> dict[str, int]:
     return header
 
 
-def _check_length(octets: bytes, header: dict[str, int], trimmed: bool) -> None:
-    """Compare the payload length with what is there. A trimmed packet's is the old one."""
-    there = len(octets) - IPV6.octets
-    claimed = header["payload_length"]
-    if there < claimed and not trimmed:
-        raise PacketError(
-            DropReason.TRUNCATED, f"IPv6 payload length is {claimed}, {there} octets are there"
-        )
-    if there > claimed:
-        raise PacketError(
-            DropReason.BAD_LENGTH, f"IPv6 payload length is {claimed}, {there} octets are there"
-        )
+def _read_outer(octets: bytes, header: dict[str, int]) -> tuple[Outer, bytes]:
+    """Read what stands in front of the inner packet; return it and that packet."""
+    next_header, at, routing = header["next_header"], IPV6.octets, None
+    if next_header == NextHeader.ROUTING:
+        next_header, length, routing = read_routing_header(octets[at:])
+        at += length
+    if next_header != NextHeader.IPV6:
+        raise PacketError(DropReason.BAD_NEXT_HEADER, f"next header {next_header} is not IPv6")
+    return Outer(routing=routing, **{name: header[name] for name in _OUTER_FIELDS}), octets[at:]
 
 
-def _parse_inner(
-    octets: bytes, ipv6: dict[str, int], trimmed: bool, dialect: Dialect
-) -> dict[str, Any]:
-    at = IPV6.octets + UDP.octets + BTH.octets
-    if len(octets) < at + (0 if trimmed else ICRC_OCTETS):
-        reason = DropReason.TRUNCATED if trimmed else DropReason.BAD_LENGTH
-        raise PacketError(reason, f"a packet of {len(octets)} octets has no room for a BTH")
-    udp = UDP.unpack(octets[IPV6.octets :])
-    if udp["destination_port"] not in dialect.udp_ports:
+def _check_length(there: int, claimed: int, trimmed: bool) -> None:
+    """Compare lengths. A trimmed packet's may be what it was before the cut."""
+    if there > claimed or (there < claimed and not trimmed):
         raise PacketError(
-            DropReason.BAD_PORT, f"UDP port {udp['destination_port']} is not one of ours"
+            DropReason.BAD_LENGTH, f"a header claims {claimed} octets, but {there} are there"
         )
-    if udp["length"] != ipv6["payload_length"]:
-        raise PacketError(
-            DropReason.BAD_LENGTH,
-            f"UDP length is {udp['length']}, IPv6 payload length {ipv6['payload_length']}",
-        )
-    if not trimmed and octets[-ICRC_OCTETS:] != icrc(octets[:-ICRC_OCTETS]):
-        raise PacketError(DropReason.BAD_ICRC, "the ICRC does not match")
-    bth = BTH.unpack(octets[IPV6.octets + UDP.octets :])
-    tables = _check_bth(bth, dialect)
-    if trimmed:
-        values = _read_trimmed(octets, at, bth, tables)
-        payload = b""
-    else:
-        values = {}
-        end = len(octets) - ICRC_OCTETS
-        for name, table in tables:
-            if at + table.octets > end:
-                raise PacketError(
-                    DropReason.BAD_LENGTH, f"the packet is too short for its {name.upper()}"
-                )
-            values[name] = table.unpack(octets[at:])
-            at += table.octets
-        payload = _read_payload(octets[at:end], bth)
-    port = udp["destination_port"]
-    return {
-        "source": ipv6["source"],
-        "destination": ipv6["destination"],
-        "ev": ev_from_wire(udp["source_port"], ipv6["flow_label"], swap=dialect.swap_ev),
-        "extensions": values,
-        "payload": payload,
-        "dscp": ipv6["dscp"],
-        "ecn": ipv6["ecn"],
-        "flow_label_high": ipv6["flow_label"] >> 16,
-        "hop_limit": ipv6["hop_limit"],
-        "udp_port": None if port == dialect.udp_ports[0] else port,
-        **{name: bth[name] for name in _BTH_FIELDS},
-    }
 
 
 def _check_bth(bth: dict[str, int], dialect: Dialect) -> tuple:
@@ -147,21 +125,25 @@ def _check_bth(bth: dict[str, int], dialect: Dialect) -> tuple:
     return tables
 
 
+def _read_extensions(octets: bytes, at: int, tables: tuple) -> tuple[dict, bytes]:
+    """Read the headers behind the BTH; return them and what stands behind them."""
+    values = {}
+    for name, table in tables:
+        if at + table.octets > len(octets):
+            raise PacketError(
+                DropReason.BAD_LENGTH, f"the packet is too short for its {name.upper()}"
+            )
+        values[name] = table.unpack(octets[at:])
+        at += table.octets
+    return values, octets[at:]
+
+
 def _read_trimmed(octets: bytes, at: int, bth: dict[str, int], tables: tuple) -> dict:
     """Read what a switch has left of a write; METH, and TSETH if there was one, must be there."""
     if bth["opcode"] not in WRITE_OPCODES:
         raise PacketError(DropReason.BAD_OPCODE, f"opcode {bth['opcode']:#04x} is never trimmed")
-    values = {}
-    for name, table in tables:
-        if at + table.octets > len(octets):
-            if name in ("meth", "tseth"):
-                raise PacketError(
-                    DropReason.TRUNCATED, f"the packet was trimmed in front of its {name.upper()}"
-                )
-            break
-        values[name] = table.unpack(octets[at:])
-        at += table.octets
-    return values
+    kept = tuple(one for one in tables if one[0] in ("meth", "tseth"))
+    return _read_extensions(octets, at, kept)[0]
 
 
 def _read_payload(padded: bytes, bth: dict[str, int]) -> bytes:

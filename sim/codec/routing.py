@@ -65,30 +65,28 @@ def read_routing_header(octets: bytes) -> tuple[int, int, SegmentRouting | None]
         If it is malformed.
     """
     if len(octets) < SRH.octets:
-        raise PacketError(DropReason.TRUNCATED, "the packet ends in its routing header")
+        raise PacketError(DropReason.BAD_LENGTH, "the packet ends in its routing header")
     fixed = SRH.unpack(octets)
     length = 8 + 8 * fixed["header_length"]
     left = fixed["segments_left"]
     if fixed["routing_type"] != ROUTING_TYPE_SRH and left:
         raise PacketError(
-            DropReason.SRH_MALFORMED,
+            DropReason.BAD_SRH,
             f"routing type {fixed['routing_type']} with {left} segments left is not ours to route",
         )
     if len(octets) < length:
-        raise PacketError(DropReason.TRUNCATED, "the packet ends in its routing header")
+        raise PacketError(DropReason.BAD_LENGTH, "the packet ends in its routing header")
     if fixed["routing_type"] != ROUTING_TYPE_SRH:
         return fixed["next_header"], length, None
     last = fixed["last_entry"]
     end_of_segments = 8 + 16 * (last + 1)
     if end_of_segments > length:
         raise PacketError(
-            DropReason.SRH_MALFORMED,
+            DropReason.BAD_SRH,
             f"last entry {last} does not fit in a segment routing header of {length} octets",
         )
     if left > last + 1:
-        raise PacketError(
-            DropReason.SRH_MALFORMED, f"{left} segments left point past last entry {last}"
-        )
+        raise PacketError(DropReason.BAD_SRH, f"{left} segments left point past last entry {last}")
     tlvs = octets[end_of_segments:length]
     _check_tlvs(tlvs)
     starts = range(8, end_of_segments, 16)
@@ -115,5 +113,5 @@ def _check_tlvs(tlvs: bytes) -> None:
             at += 2 + tlvs[at + 1] if at + 1 < len(tlvs) else 2
     if at != len(tlvs):
         raise PacketError(
-            DropReason.SRH_MALFORMED, "a TLV reaches past the end of its segment routing header"
+            DropReason.BAD_SRH, "a TLV reaches past the end of its segment routing header"
         )
