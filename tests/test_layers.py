@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "sim.codec": ("hdl.wire",),
     "sim.model": ("hdl.wire", "sim.codec"),
     "sim.fabric": ("sim.codec",),
-    "sim.driver": ("hdl.config", "hdl.rows", "hdl.host.registers"),
+    "sim.driver": ("hdl.config", "hdl.rows", "hdl.wire", "hdl.host.registers"),
     "sim.bench": ("hdl", "sim.codec", "sim.model", "sim.fabric", "sim.driver"),
     "sim.scenarios": ("hdl", "sim"),
     "sim.report": ("hdl", "sim"),

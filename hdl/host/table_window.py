@@ -1,11 +1,12 @@
 """The window through which the host writes rows of tables."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import TableWrite
+from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.rows import ROW_BITS, ROWS, Table
 
 __all__ = ["TableWindow", "row_counts"]
@@ -108,21 +109,19 @@ class TableWindow(wiring.Component):
         for table, count in counts.items():
             fields = ROWS[table].fields
             width = sum(fields.values()) - fields["reserved"]
-            m.submodules[f"copy_{table.name.lower()}"] = copy = memory.Memory(
-                shape=width, depth=count, init=[]
+            m.submodules[f"copy_{table.name.lower()}"] = copy = DeepMemory(
+                width, depth=max(2, count)
             )
-            writer = copy.write_port()
-            reader = copy.read_port()
-            m.d.comb += writer.addr.eq(offered.index)
-            m.d.comb += writer.data.eq(offered.row)
+            m.d.comb += copy.write.row.eq(offered.index)
+            m.d.comb += copy.write.data.eq(offered.row)
             with m.Switch(offered.table), m.Case(table.value):
-                m.d.comb += writer.en.eq(taken)
+                m.d.comb += copy.write.valid.eq(taken)
             with m.If(clearing):
-                m.d.comb += writer.en.eq(1)
-                m.d.comb += writer.addr.eq(walk)
-                m.d.comb += writer.data.eq(0)
-            m.d.comb += reader.addr.eq(self.row_index)
+                m.d.comb += copy.write.valid.eq(1)
+                m.d.comb += copy.write.row.eq(walk)
+                m.d.comb += copy.write.data.eq(0)
+            m.d.comb += copy.row[0].eq(self.row_index)
             with m.Switch(select), m.Case(table.value), m.If(self.row_index < count):
-                m.d.sync += self.row.eq(reader.data)
+                m.d.sync += self.row.eq(copy.data[0])
 
         return m
