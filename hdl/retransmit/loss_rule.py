@@ -48,9 +48,9 @@ class Finding(data.StructLayout):
         Of its last send; the same plus ``reorder_packets``.
     age : 24
         Ticks since then.
-    overdue, quiet, cut_off : 1
-        The time of the hole rule is over; the QP has not sent for a while; its port is down, and
-        a round trip has passed.
+    travelled, overdue, quiet, cut_off : 1
+        A round trip has passed since then; the time of the hole rule is over; the QP has not sent
+        for a while; its port is down, and a round trip has passed.
     refused, refusal, refusal_due : 1, Refusal, 1
         A NACK of that send has come; which; and it is time to act on it.
     base_rto, linear_count, retry_limit, endless : of the QP
@@ -73,6 +73,7 @@ class Finding(data.StructLayout):
             "stamp": STAMP_BITS,
             "stamp_limit": STAMP_BITS,
             "age": NOW_BITS,
+            "travelled": 1,
             "overdue": 1,
             "quiet": 1,
             "cut_off": 1,
@@ -203,7 +204,8 @@ class LossRule(wiring.Component):
             stamps.state.eq(state.stamps),
             stamps.stamp.eq(finding.stamp),
             stamps.limit.eq(finding.stamp_limit),
-            stamps.acked.eq(action.retire),
+            # Too early an answer to a resend is the answer to the send before it.
+            stamps.acked.eq(action.retire & (~finding.resent | finding.travelled)),
             stamps.probe_acked.eq(answered),
             stamps.probe_stamp.eq(finding.probe_stamp),
         ]
@@ -246,7 +248,7 @@ class LossRule(wiring.Component):
             retry.limit.eq(finding.retry_limit),
             retry.endless.eq(finding.endless),
             retry.now.eq(self.now),
-            retry.timeout.eq(judged & expired & ~finding.cut_off & ~by_nack & ~by_hole),
+            retry.timeout.eq(judged & by_timeout & ~finding.cut_off & ~by_nack & ~by_hole),
             retry.nack.eq(
                 judged
                 & by_nack

@@ -162,6 +162,7 @@ class SlotSurvey(wiring.Component):
         m.d.comb += self.next_qp.eq(by_qp.qp)
         m.d.sync += [
             self.finding.eq(by_qp),
+            self.finding.travelled.eq(by_qp.age > rtt),
             self.finding.overdue.eq(by_qp.age > hole),
             self.finding.cut_off.eq(by_qp.cut_off & (by_qp.age > rtt)),
             self.finding.quiet.eq(idle > quiet),

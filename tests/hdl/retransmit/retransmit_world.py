@@ -341,8 +341,9 @@ class World:
             if ctx.get(port.valid) and self.values.get(id(port.ready))
         ]
         taken = [name for name in self.shown if ctx.get(self.inputs[name].ready)]
-        for name, _ in dut.events.shape():
-            if ctx.get(dut.events[name]):
+        pulses = ctx.get(dut.events.as_value())
+        for name, field in dut.events.shape() if pulses else ():
+            if pulses >> field.offset & 1:
                 self.note("event", name)
         await ctx.tick()
         self.cycle += 1
