@@ -41,7 +41,8 @@ class AcknowledgementReceiver(wiring.Component):
 
     Only what was sent can be acknowledged, and that is judged by the highest PSN ever sent: a
     SACK that goes beyond it is ignored whole. An old SACK takes nothing back, but its bits above
-    the acknowledged PSN are news. A response is taken each two cycles; an
+    the acknowledged PSN are news. Marks, and NACKs of packets trimmed in the fabric, are news of
+    the EV that they echo (docs/protocol.md, "Requester"). A response is taken each two cycles; an
     :class:`~mrcnic.hdl.descriptor.Acknowledgement` is offered five cycles after its SACK was.
 
     Parameters
@@ -112,7 +113,9 @@ class AcknowledgementReceiver(wiring.Component):
                 m.d.comb += may_go.eq(held_free & self._free(self.ev_events))
                 self._take_sack(m, taken, response, sent, reached, held, held_valid, cut)
             with m.Case(Opcode.NACK):
-                m.d.comb += may_go.eq(self._free(self.nack) & self._free(self.failed))
+                m.d.comb += may_go.eq(
+                    self._free(self.nack) & self._free(self.ev_events) & self._free(self.failed)
+                )
                 self._take_nack(m, taken, response, sent, reached)
             with m.Case(Opcode.ACK):
                 m.d.comb += may_go.eq(self._free(self.failed))
@@ -197,17 +200,10 @@ class AcknowledgementReceiver(wiring.Component):
                 held.trigger.eq(response.trigger),
                 cut.eq(Mux(at < 0, 0, Mux(at > 64, 64, at))),
             ]
-            m.d.sync += [
-                self.ev_events.valid.eq((response.mark == 1) | (response.mark == 2)),
-                self.ev_events.payload.qp.eq(response.qp),
-                self.ev_events.payload.echoed.eq(1),
-                self.ev_events.payload.ev.eq(response.entropy),
-                self.ev_events.payload.ev_index.eq(response.entropy[16:24]),
-            ]
-            with m.If(response.mark == 2):
-                m.d.sync += self.ev_events.payload.kind.eq(EvEventKind.BAD)
-            with m.Else():
-                m.d.sync += self.ev_events.payload.kind.eq(EvEventKind.SKIP)
+            with m.If(response.mark == 1):
+                self._tell_of_ev(m, response, EvEventKind.SKIP)
+            with m.Elif(response.mark == 2):
+                self._tell_of_ev(m, response, EvEventKind.BAD)
 
     def _mask(self, m, held, held_valid, held_free, cut):
         """Clear the bits below `cut`, and pass the SACK on."""
@@ -230,6 +226,8 @@ class AcknowledgementReceiver(wiring.Component):
         with m.Elif(taken & (response.reason == NackReason.UNEXPECTED)):
             self._fail(m, response.qp, Status.REMOTE_ERROR)
         with m.Elif(taken):
+            with m.If(response.reason == NackReason.TRIMMED):
+                self._tell_of_ev(m, response, EvEventKind.SKIP)
             m.d.sync += [
                 self.nack.valid.eq(1),
                 self.nack.payload.qp.eq(response.qp),
@@ -255,6 +253,16 @@ class AcknowledgementReceiver(wiring.Component):
                 self.progress.messages_moved.eq(1),
                 self.progress.messages.eq(response.messages),
             ]
+
+    def _tell_of_ev(self, m, response, kind):
+        m.d.sync += [
+            self.ev_events.valid.eq(1),
+            self.ev_events.payload.qp.eq(response.qp),
+            self.ev_events.payload.kind.eq(kind),
+            self.ev_events.payload.echoed.eq(1),
+            self.ev_events.payload.ev.eq(response.entropy),
+            self.ev_events.payload.ev_index.eq(response.entropy[16:24]),
+        ]
 
     def _fail(self, m, qp, status):
         m.d.sync += [

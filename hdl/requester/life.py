@@ -22,10 +22,10 @@ class QpLife(wiring.Component):
     """Open, fail and close QPs, and tell everybody.
 
     A row for a QP closes it first: its packets stop, its work requests end. Only then, if the row
-    is active, the QP opens. A failure is never held up by this, because closing may have to wait
-    for slots that only a failure sets free; nor does this component ever hold up a failure's
-    reporter. What follows a failure is two to ten cycles; a row takes as long as its old work
-    requests take to end, and 16 cycles more.
+    is active, the QP opens. Failures are served meanwhile, because the end may have to wait for
+    slots that only a failure sets free; nor does this component ever hold up a failure's reporter.
+    A failure is told 4 cycles after it was offered, if nothing else is to do; a row takes as long
+    as its old work requests take to end, and about 20 cycles.
 
     Parameters
     ----------
@@ -37,13 +37,12 @@ class QpLife(wiring.Component):
     table : ``In(stream.Signature(TableWrite()))``
         Rows; others than those of QPs are taken at once.
     failures : ``In(stream.Signature(QpFailure(config)))``
-        QPs that cannot go on. Status ``OK`` says that a packet has left for a QP that may be
-        closed by now. Always ready, but for the walk after reset.
+        QPs that cannot go on. Always ready, but for the walk after reset.
     passed, popped : ``In``
         News of the segmenter and of the completions.
     stopped : ``Out(stream.Signature(QpStop(config)))``
-        QPs whose packets under way are to be forgotten. May come twice for one QP: for a packet
-        that had been offered when the QP failed.
+        QPs whose packets are to be forgotten until there is a row for them, also those that are
+        still on offer now. Comes within 10 cycles of a row.
     life, opened : ``Out``
         News.
     events : ``Out``
@@ -114,7 +113,6 @@ class QpLife(wiring.Component):
             HeaderLayout(rows.QP_ROW), self.table.payload.row[: HeaderLayout(rows.QP_ROW).size]
         )
         qp = Signal(index_bits(self.config.qps))
-        known = Signal()  # the QP that is being closed had a life
         was = lives.value[0]
         m.d.comb += [
             lives.index[0].eq(qp),
@@ -129,53 +127,45 @@ class QpLife(wiring.Component):
 
         with m.FSM():
             with m.State("IDLE"):
+                row_waits = self.table.valid & (self.table.payload.table == Table.QP)
+                m.d.comb += self.table.ready.eq(self.table.payload.table != Table.QP)
                 with m.If(lives.clearing):
-                    pass
+                    m.d.comb += self.table.ready.eq(0)
+                with m.Elif(row_waits & ~watch.closing):
+                    m.d.sync += qp.eq(self._row_qp())
+                    m.next = "CLOSE_READ"
                 with m.Elif(failing.o.valid):
                     m.d.comb += failing.o.ready.eq(1)
                     m.d.sync += qp.eq(failing.o.payload)
                     m.next = "FAIL_READ"
                 with m.Elif(watch.drained):
                     m.d.sync += qp.eq(self._row_qp())
-                    m.next = "OPEN_STOP"
-                with m.Elif(self.table.valid & (self.table.payload.table != Table.QP)):
-                    m.d.comb += self.table.ready.eq(1)
-                with m.Elif(self.table.valid & ~watch.closing):
-                    m.d.sync += qp.eq(self._row_qp())
-                    m.next = "CLOSE_READ"
+                    m.next = "OPEN"
 
             with m.State("FAIL_READ"):
                 m.next = "FAIL"
             with m.State("FAIL"):
                 m.d.comb += [self.life.life.eq(Life.FAILED), self.life.status.eq(causes.value[0])]
                 m.d.comb += self.life.epoch.eq(~was.epoch)
-                m.next = "STOP"
+                m.next = "IDLE"
                 with m.If(was.life == Life.OPEN):
-                    m.d.comb += self.life.valid.eq(causes.value[0] != Status.OK)
-                    m.d.comb += self.events.qp_failed.eq(self.life.valid)
-                    with m.If(~self.life.valid):
-                        m.next = "IDLE"
+                    m.d.comb += [self.life.valid.eq(1), self.events.qp_failed.eq(1)]
+                    m.next = "STOP"
 
             with m.State("CLOSE_READ"):
                 m.next = "CLOSE"
             with m.State("CLOSE"):
                 m.d.comb += [self.life.valid.eq(1), self.life.life.eq(Life.CLOSED)]
-                m.d.sync += known.eq(was.life != Life.CLOSED)
                 m.d.sync += watch.closing.eq(1)
                 m.next = "IDLE"
                 with m.If(was.life == Life.OPEN):
                     m.next = "STOP"
 
-            for name, following in (("STOP", "IDLE"), ("OPEN_STOP", "OPEN")):
-                with m.State(name):
-                    # A packet that was offered before the QP closed has been taken by now.
-                    needed = known if name == "OPEN_STOP" else 1
-                    with m.If(~self.stopped.valid):
-                        m.d.sync += self.stopped.valid.eq(needed)
-                        m.d.sync += self.stopped.payload.qp.eq(qp)
-                        m.next = following
+            with m.State("STOP"), m.If(~self.stopped.valid | self.stopped.ready):
+                m.d.sync += [self.stopped.valid.eq(1), self.stopped.payload.qp.eq(qp)]
+                m.next = "IDLE"
 
-            with m.State("OPEN"), m.If(~self.stopped.valid):
+            with m.State("OPEN"):
                 m.d.comb += [
                     self.opened.valid.eq(row.active),
                     self.life.valid.eq(row.active),

@@ -95,11 +95,13 @@ class PacketMaker(wiring.Component):
             & (windows.empty | fits)
         )
 
+        # No full packet will fit after this one, which is a full one itself, or the last.
+        fills = windows.room < (self.pmtu << 1) + OVERHEAD_OCTETS
         o = self.o
         m.d.comb += [
             o.qp.eq(self.qp),
             o.psn.eq(message.spent.next_psn),
-            o.ack_request.eq(self.last | windows.psn_last | (windows.room < (self.pmtu << 1))),
+            o.ack_request.eq(self.last | windows.psn_last | fills),
             o.role.eq(Mux(self.trim, Role.TRIMMABLE, Role.NO_TRIM)),
             o.octets.eq(Mux(self.last, left[:13], self.pmtu)),
             o.local_address.eq(asked.local_address + offset),

@@ -40,8 +40,8 @@ class Requester(wiring.Component):
     request in 2 cycles, a packet in 3, a response in 2. There are no more than
     ``config.send_queue`` work requests under way per QP: the next one makes all QPs wait.
 
-    A row for a QP must reach this room before it reaches those that take what comes out of it:
-    until ``table`` is ready, packets and stops of the QP's former life may leave.
+    Until it has taken a row for a QP, a packet of the QP's former life may leave that had been
+    offered before. So a room that takes packets should get the row after this one.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Requester(wiring.Component):
         To and from the host. Completions of one QP are in order.
     allocate, retired, failed, stopped
         To and from the retransmit buffer: packets to be sent; packets that hold no credit any
-        more; QPs that it gave up; QPs that it is to forget (perhaps twice).
+        more; QPs that it gave up; QPs that it is to forget until it gets a new row for them.
     responses : ``In(stream.Signature(RxDescriptor(config)))``
         SACKs, NACKs, transport ACKs.
     acknowledgement, nack, ev_events : streams of ``Acknowledgement``, ``NackNotice``, ``EvEvent``
@@ -136,11 +136,10 @@ class Requester(wiring.Component):
             for name, _ in part.events.shape()
         ]
 
-        m.submodules.failures = failures = StreamArbiter(QpFailure(config), inputs=4)
+        m.submodules.failures = failures = StreamArbiter(QpFailure(config), inputs=3)
         connect(m, flipped(self.failed), failures.i[0])
         connect(m, receiver.failed, failures.i[1])
         connect(m, prober.failed, failures.i[2])
-        connect(m, segmenter.late, failures.i[3])
         connect(m, failures.o, life.failures)
 
         connect(m, flipped(self.table), life.table)

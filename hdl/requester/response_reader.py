@@ -26,7 +26,9 @@ class Response(data.StructLayout):
         Whether a bit is set, and the PSN of the highest.
     at_cack : 24
         Bit of the PSN after ``cack``, signed.
-    mark, entropy, probe, probe_id : of the SACK
+    mark, probe, probe_id : of the SACK
+    entropy : 32
+        EV that the SACK or NACK is about.
     trigger : 24
         PSN that caused the SACK.
     reason : 8
@@ -111,7 +113,9 @@ class ResponseReader(wiring.Component):
                 response.any.eq(seth.sack_bitmap.any()),
                 response.at_cack.eq(1 - seth.sack_offset.as_signed()),
                 response.mark.eq(seth.mark),
-                response.entropy.eq(seth.entropy),
+                response.entropy.eq(
+                    Mux(packet.opcode == Opcode.NACK, body.nack.entropy, seth.entropy)
+                ),
                 response.probe.eq(seth.probe_reply),
                 response.probe_id.eq(seth.ack_psn_offset),
                 response.trigger.eq(seth.cack_psn + seth.ack_psn_offset.as_signed()),

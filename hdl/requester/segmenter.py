@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import AllocateRequest, QpFailure, Retired, Status, index_bits
+from mrcnic.hdl.descriptor import AllocateRequest, Retired, index_bits
 from mrcnic.hdl.packet.pending_set import PendingSet
 
 from .gate import Gate
@@ -57,8 +57,6 @@ class Segmenter(wiring.Component):
         Reading the send queue: the request comes a cycle later.
     o : ``Out(stream.Signature(AllocateRequest(config)))``
         Packets.
-    late : ``Out(stream.Signature(QpFailure(config)))``
-        A packet was taken from ``o`` though its QP is not open any more. Status is ``OK``.
     sent, passed : ``Out``
         News.
     """
@@ -76,7 +74,6 @@ class Segmenter(wiring.Component):
             "position": Out(position_bits(config)),
             "request": In(QueuedRequest()),
             "o": Out(stream.Signature(AllocateRequest(config))),
-            "late": Out(stream.Signature(QpFailure(config))),
             "sent": Out(Sent(config)),
             "passed": Out(Passed(config)),
         })
@@ -84,14 +81,13 @@ class Segmenter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.lives = lives = QpMemory(Life, count=self.config.qps, reads=2)
+        m.submodules.lives = lives = QpMemory(Life, count=self.config.qps)
         m.d.comb += [
             lives.write.valid.eq(self.life.valid),
             lives.write.index.eq(self.life.qp),
             lives.write.value.eq(self.life.life),
         ]
         self._visits(m, lives)
-        self._stragglers(m, lives)
 
         return m
 
@@ -121,7 +117,7 @@ class Segmenter(wiring.Component):
         m.d.comb += [asleep.write.index.eq(visited), self.passed.qp.eq(visited)]
 
         after = (head + 1)[: len(head)]
-        free = (self.o.ready | ~self.o.valid) & ~self.late.valid & ~self.opened.valid
+        free = (self.o.ready | ~self.o.valid) & ~self.opened.valid
         m.submodules.packet = packet = PacketMaker(self.config)
         m.d.comb += [
             packet.qp.eq(visited),
@@ -253,14 +249,3 @@ class Segmenter(wiring.Component):
                 write.value.spent.next_psn.eq(self.opened.row.tx_psn),
                 write.value.spent.fresh.eq(1),
             ]
-
-    def _stragglers(self, m, lives):
-        """Look at the life of the QP whose packet was taken a moment ago."""
-        taken, taken_qp = Signal(), Signal.like(self.o.payload.qp)
-        m.d.comb += lives.index[1].eq(self.o.payload.qp)
-        m.d.sync += [taken.eq(self.o.valid & self.o.ready), taken_qp.eq(self.o.payload.qp)]
-        m.d.comb += self.late.payload.status.eq(Status.OK)
-        with m.If(self.late.ready):
-            m.d.sync += self.late.valid.eq(0)
-        with m.If(taken & (lives.value[1] != Life.OPEN)):
-            m.d.sync += [self.late.valid.eq(1), self.late.payload.qp.eq(taken_qp)]

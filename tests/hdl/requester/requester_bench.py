@@ -148,8 +148,9 @@ class Bench:
         extra = {"retransmission": resent} | ({} if dqp is None else {"dqp": dqp})
         self.respond(qp, Opcode.SACK, {"sack": {"seth": values | seth}}, **extra)
 
-    def nack(self, qp, psn, reason):
-        self.respond(qp, Opcode.NACK, {"nack": {"nack_psn": psn, "reason": reason}})
+    def nack(self, qp, psn, reason, entropy=0):
+        body = {"nack_psn": psn, "reason": reason, "entropy": entropy}
+        self.respond(qp, Opcode.NACK, {"nack": body})
 
     def ack(self, qp, messages, syndrome=0x1F):
         self.respond(qp, Opcode.ACK, {"ack": {"syndrome": syndrome, "msn": messages}})

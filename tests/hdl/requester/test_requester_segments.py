@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from requester_bench import REQUEST, TINY, Bench, ticks
 
 from mrcnic.hdl.config import PRESETS
@@ -170,7 +172,7 @@ def test_latency_of_an_idle_requester():
 
 
 def gaps(cycles):
-    return [after - before for before, after in zip(cycles, cycles[1:], strict=False)]
+    return [after - before for before, after in pairwise(cycles)]
 
 
 def test_a_packet_in_3_cycles_on_one_qp():
