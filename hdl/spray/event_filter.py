@@ -1,0 +1,108 @@
+"""Which news of EVs to believe."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import EvEvent, EvEventKind, index_bits
+from mrcnic.hdl.packet.deep_memory import DeepMemory
+
+from .links import PathEvent, PeerWrite, split_ev
+
+__all__ = ["EventFilter"]
+
+#: News that may wait, and how many may be on their way into the queue.
+_QUEUE = 16
+_PIPELINE = 4
+
+
+class EventFilter(wiring.Component):
+    """Drop news of EVs that are not, or no longer, what the news says; queue the rest.
+
+    News that carries an EV from the wire counts only if the table has that value at its index:
+    the host may have put another path there since. One per cycle passes, in 4 to 6 cycles; a
+    queue takes bursts of 12.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    i : ``In(stream.Signature(EvEvent(config)))``
+        News.
+    o : ``Out(stream.Signature(PathEvent(config)))``
+        News that is true.
+    urgent : ``Out(1)``
+        The queue is half full.
+    peer_write : ``In(PeerWrite(config))``
+        Rows of QPs, for their profiles.
+    profile, ev_index, ev : ``Out``, ``Out``, ``In(32)``
+        Read port of the EV table; the value comes a cycle later.
+    events : ``Out``
+        ``ev_event_stale``: dropped.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        super().__init__({
+            "i": In(stream.Signature(EvEvent(config))),
+            "o": Out(stream.Signature(PathEvent(config))),
+            "urgent": Out(1),
+            "peer_write": In(PeerWrite(config)),
+            "profile": Out(index_bits(config.profiles)),
+            "ev_index": Out(index_bits(config.evs)),
+            "ev": In(32),
+            "events": Out(data.StructLayout({"ev_event_stale": 1})),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+
+        m.submodules.profiles = profiles = DeepMemory(index_bits(config.profiles), depth=config.qps)
+        m.d.comb += [
+            profiles.write.valid.eq(self.peer_write.valid),
+            profiles.write.row.eq(self.peer_write.qp),
+            profiles.write.data.eq(self.peer_write.row.profile),
+            profiles.row[0].eq(self.i.payload.qp),
+        ]
+        shape = PathEvent(config)
+        m.submodules.queue = queue = SyncFIFOBuffered(width=shape.size, depth=_QUEUE)
+        m.d.comb += self.i.ready.eq(queue.level < _QUEUE - _PIPELINE)
+
+        # The profile comes in the first cycle, the table's value in the second.
+        stages = [(self.i.valid & self.i.ready, self.i.payload)]
+        for n in (1, 2):
+            before = stages[-1]
+            valid, news = Signal(name=f"valid_{n}"), Signal(EvEvent(config), name=f"news_{n}")
+            m.d.sync += [valid.eq(before[0]), news.eq(before[1])]
+            stages.append((valid, news))
+        m.d.comb += self.profile.eq(profiles.data[0])
+        m.d.comb += self.ev_index.eq(stages[1][1].ev_index)
+
+        valid, news = stages[2]
+        plane, local = split_ev(m, config, news.ev_index)
+        true = Signal()
+        m.d.comb += true.eq((news.ev_index < config.evs) & (~news.echoed | (news.ev == self.ev)))
+        m.d.sync += queue.w_en.eq(valid & true)
+        m.d.sync += self.events.ev_event_stale.eq(valid & ~true)
+        entry = Signal(shape)
+        m.d.sync += [
+            entry.qp.eq(news.qp),
+            entry.plane.eq(plane),
+            entry.local.eq(local),
+            entry.bad.eq(news.kind == EvEventKind.BAD),
+        ]
+
+        m.d.comb += [
+            queue.w_data.eq(entry),
+            self.o.valid.eq(queue.r_rdy),
+            self.o.payload.eq(queue.r_data),
+            queue.r_en.eq(self.o.ready),
+            self.urgent.eq(queue.level >= _QUEUE // 2),
+        ]
+        return m
