@@ -34,7 +34,7 @@ class IcrcChecker(wiring.Component):
     Attributes
     ----------
     latency : :class:`int`
-        Cycles from the last beat to the verdict: 8 with beats of 64 octets.
+        Cycles from the last beat to the verdict: 5 or 6 with beats of 8 or 64 octets.
 
     Members
     -------

@@ -36,8 +36,8 @@ class IngressLane(wiring.Component):
     A packet whose descriptor finds no room is dropped.
 
     One beat per cycle, without a bubble at any length. With beats of 64 octets, headers are
-    parsed six cycles after the first beat of a frame, and the descriptor comes out 16 cycles
-    after its last beat; the ICRC takes eight of them.
+    parsed six cycles after the first beat of a frame, and the descriptor comes out ten cycles
+    after its last beat, of which the ICRC takes six; payload follows a cycle later.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ class IngressLane(wiring.Component):
     def __init__(self, config: NicConfig, *, port: int):
         self.config = config
         self.port = index(port)
-        self._outer_parser = OuterParser(config, port=port)
+        if self.port not in range(config.lanes):
+            raise ValueError(f"port must be from 0 to {config.lanes - 1}, not {port}")
         super().__init__({
             "i": In(packet_signature(config.beat_octets, user_shape=1)),
             "requests": Out(stream.Signature(RxDescriptor(config))),
@@ -82,7 +83,7 @@ class IngressLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.outer_parser = outer_parser = self._outer_parser
+        m.submodules.outer_parser = outer_parser = OuterParser(self.config, port=self.port)
         m.submodules.decapsulator = decapsulator = Decapsulator(self.config)
         m.submodules.collector = collector = HeaderCollector(self.config)
         m.submodules.icrc_checker = icrc_checker = IcrcChecker(self.config)

@@ -67,18 +67,11 @@ class OuterParser(wiring.Component):
         Settings.
     o : ``Out(FrameBeat(config))``
         The same with notes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such port.
     """
 
     def __init__(self, config: NicConfig, *, port: int):
         self.config = config
         self.port = index(port)
-        if self.port not in range(config.lanes):
-            raise ValueError(f"port must be from 0 to {config.lanes - 1}, not {port}")
         super().__init__({
             "i": In(packet_signature(config.beat_octets, user_shape=1)),
             "settings": In(Settings(config)),

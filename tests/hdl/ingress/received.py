@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 from pathlib import Path
 
+from amaranth.hdl import Cat
+
 from mrcnic.hdl.config import PRESETS
 from mrcnic.hdl.ingress.lane import IngressLane
 from mrcnic.hdl.ingress.reasons import EVENTS
@@ -13,7 +15,7 @@ from mrcnic.hdl.packet.beat import Beat
 from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV6, METH, RETH, TSETH, UDP
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import Dscp, Opcode, Role
-from mrcnic.sim.bench.packets import from_beats, to_beats
+from mrcnic.sim.bench.packets import from_beats
 from mrcnic.sim.bench.streams import simulate
 
 A = int(IPv6Address("2001:db8:a::1"))
@@ -128,11 +130,8 @@ class Received:
     responses: list = field(default_factory=list)
     payloads: list = field(default_factory=list)
     events: Counter = field(default_factory=Counter)
+    sequence: list = field(default_factory=list)  # what became of each frame, in order
     times: list = field(default_factory=list)  # cycles in which requests were taken
-
-    def dropped(self):
-        """Return the events of frames that were not handed on."""
-        return {name: count for name, count in self.events.items() if name != "rx_packets"}
 
 
 def config_of(beat_octets, **fields):
@@ -141,27 +140,27 @@ def config_of(beat_octets, **fields):
 
 
 def beats_of(frames, beat_octets):
-    """Cut frames into beats; a frame may stand in a tuple with the MAC's opinion of it."""
-    layout = Beat(beat_octets, user_shape=1)
+    """Cut frames into beats, as numbers; a frame may come with the MAC's opinion of it."""
+    offsets = {name: entry.offset for name, entry in Beat(beat_octets, user_shape=1)}
     for item in frames:
         frame, bad = item if isinstance(item, tuple) else (item, 0)
-        beats = to_beats(frame, layout)
-        for beat in beats:
-            yield layout.const({
-                "data": list(beat.data),
-                "keep": beat.keep,
-                "first": beat.first,
-                "last": beat.last,
-                "user": bad if beat.last else 0,
-            })
+        for start in range(0, len(frame), beat_octets):
+            octets = frame[start : start + beat_octets]
+            last = start + beat_octets >= len(frame)
+            yield (
+                int.from_bytes(octets, "little") << offsets["data"]
+                | (1 << len(octets)) - 1 << offsets["keep"]
+                | (start == 0) << offsets["first"]
+                | last << offsets["last"]
+                | (last and bad) << offsets["user"]
+            )
 
 
-def receive(
-    frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, tail=None, **kwargs
-):
+def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, **kwargs):
     """Put frames into a lane, back to back unless ``gap()`` says otherwise; drain all outputs.
 
-    ``steer(cycle)`` among the keyword arguments may return settings, to be changed in that cycle.
+    Among the keyword arguments, ``config`` replaces the sizes, ``steer(number)`` may return fields
+    of the settings that change with beat ``number``, others are fields of the settings.
     """
     config = kwargs.pop("config", None) or config_of(beat_octets)
     steer = kwargs.pop("steer", lambda cycle: None)
@@ -171,14 +170,12 @@ def receive(
 
     async def producer(ctx):
         ctx.set(dut.settings, settings(config, **kwargs))
-        cycle = 0
-        for beat in beats_of(frames, beat_octets):
+        for number, beat in enumerate(beats_of(frames, beat_octets)):
             for _ in range(gap()):
                 await ctx.tick()
-            if (change := steer(cycle)) is not None:
-                ctx.set(dut.settings, change)
-            cycle += 1
-            ctx.set(dut.i.payload, beat)
+            if (change := steer(number)) is not None:
+                ctx.set(dut.settings, settings(config, **{**kwargs, **change}))
+            ctx.set(dut.i.payload.as_value(), beat)
             ctx.set(dut.i.valid, 1)
             assert ctx.get(dut.i.ready) == 1
             await ctx.tick()
@@ -189,28 +186,29 @@ def receive(
         beats = []
         outputs = (dut.requests, dut.responses, dut.payload)
         lists = (result.requests, result.responses, beats)
-        sampled = [value for port in outputs for value in (port.valid, port.payload)]
+        valid = Cat(port.valid for port in outputs)
+        was_ready = None
         quiet = 0
         cycle = 0
-        while quiet < (tail or 40):
+        while quiet < 40:
             is_ready = ready(cycle)
-            for port in outputs:
-                ctx.set(port.ready, is_ready)
-            _, _, events, *values = await ctx.tick().sample(dut.events.as_value(), *sampled)
-            moved = events != 0
-            for number, name in enumerate(EVENTS):
-                result.events[name] += events >> number & 1
+            if is_ready != was_ready:
+                was_ready = is_ready
+                for port in outputs:
+                    ctx.set(port.ready, is_ready)
+            offered = ctx.get(valid)  # nothing changes before the edge
             for index, taken in enumerate(lists):
-                if values[2 * index] and is_ready:
-                    taken.append(values[2 * index + 1])
-                    moved = True
+                if is_ready and offered >> index & 1:
+                    taken.append(ctx.get(outputs[index].payload))
                     if index == 0:
                         result.times.append(cycle)
-                moved |= values[2 * index]
-            quiet = 0 if moved or not done else quiet + 1
+            _, _, events = await ctx.tick().sample(dut.events.as_value())
+            names = [name for number, name in enumerate(EVENTS) if events >> number & 1]
+            result.events.update(names)
+            result.sequence += [name for name in names if name != "rx_no_room"]
+            quiet = 0 if events or offered or not done else quiet + 1
             cycle += 1
-        result.events = +result.events
         result.payloads = from_beats(beats)
 
-    simulate(dut, producer, consumer, max_cycles=kwargs.get("max_cycles", 60_000))
+    simulate(dut, producer, consumer, max_cycles=60_000)
     return result
