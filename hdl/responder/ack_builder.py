@@ -1,0 +1,107 @@
+"""Transport ACKs and NAKs."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import TxRequest, index_bits
+from mrcnic.hdl.wire.opcodes import Opcode, Role, Syndrome
+
+from .arrival import Failure
+from .slot import Clear
+
+__all__ = ["AckBuilder"]
+
+
+class _AckState(data.StructLayout):
+    def __init__(self):
+        super().__init__({"ever": 1, "msn": 24})
+
+
+class AckBuilder(wiring.Component):
+    """Build the ACK, or NAK, of each QP that needs one: always the latest state.
+
+    An ACK tells how many messages are complete and in memory. A QP that never completed a message
+    that asked for an ACK sends none; one that has failed sends its NAK instead, with the same
+    number. One every three cycles, the first two cycles after its QP was taken from ``due``.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    complete, msn : ``In(StructLayout({"valid": 1, "index": ...}))``, ``In(24)``
+        Messages of a QP that are complete.
+    due : ``In(stream.Signature(unsigned))``
+        QPs that need one.
+    qp, failure, expected : ``Out``, ``In(Failure())``, ``In(24)``
+        QP that is looked at; whether it has failed, and its cack + 1, a cycle later.
+    o : ``Out(stream.Signature(TxRequest(config)))``
+        ACKs and NAKs.
+    clear : ``In(Clear(config))``
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        qp_bits = index_bits(config.qps)
+        super().__init__({
+            "complete": In(data.StructLayout({"valid": 1, "index": qp_bits})),
+            "msn": In(24),
+            "due": In(stream.Signature(qp_bits)),
+            "qp": Out(qp_bits),
+            "failure": In(Failure()),
+            "expected": In(24),
+            "o": Out(stream.Signature(TxRequest(config))),
+            "clear": In(Clear(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        m.submodules.states = states = Memory(shape=_AckState(), depth=self.config.qps, init=[])
+        write, read = states.write_port(), states.read_port()
+        m.d.comb += [
+            write.en.eq(self.complete.valid),
+            write.addr.eq(self.complete.index),
+            write.data.ever.eq(1),
+            write.data.msn.eq(self.msn),
+        ]
+        with m.If(self.clear.valid):
+            m.d.comb += [write.en.eq(1), write.addr.eq(self.clear.qp), write.data.eq(0)]
+
+        qp = Signal.like(self.qp)
+        m.d.comb += [read.addr.eq(self.qp), self.qp.eq(qp)]
+
+        aeth = self.o.p.body.ack
+        m.d.comb += [
+            self.o.p.qp.eq(qp),
+            self.o.p.opcode.eq(Opcode.ACK),
+            self.o.p.role.eq(Role.CONTROL),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += [self.due.ready.eq(1), self.qp.eq(self.due.payload)]
+                m.d.sync += qp.eq(self.due.payload)
+                with m.If(self.due.valid):
+                    m.next = "READ"
+            with m.State("READ"):
+                m.d.sync += [
+                    self.o.p.psn.eq(self.expected - 1),
+                    aeth.syndrome.eq(Syndrome.ACK),
+                    aeth.msn.eq(read.data.msn),
+                ]
+                with m.If(self.failure.failed):
+                    m.d.sync += aeth.syndrome.eq(self.failure.syndrome)
+                m.next = "IDLE"
+                with m.If(self.failure.failed | read.data.ever):
+                    m.next = "SEND"
+            with m.State("SEND"):
+                m.d.comb += self.o.valid.eq(1)
+                with m.If(self.o.ready):
+                    m.next = "IDLE"
+
+        return m
