@@ -87,7 +87,7 @@ class CounterBank(wiring.Component):
         # First cycle: choose in each group.
         parts = []
         for start in range(0, self.count, _GROUP):
-            part = Signal.like(counters[0], name=f"part_{start}", reset_less=True)
+            part = Signal.like(counters[0], name=f"part_{start}")
             parts.append(part)
             m.d.sync += part.eq(0)
             with m.Switch(walk[4:]), m.Case(start // _GROUP), m.Switch(walk[:4]):

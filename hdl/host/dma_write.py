@@ -117,6 +117,7 @@ class DmaWrite(wiring.Component):
         i = realigner.i.payload
         m.d.comb += i.data.eq(self.payload.payload.data)
         m.d.comb += i.amount.eq(record.offset)
+        m.d.comb += i.whole.eq(~count.any())  # of the payload before nothing is left
         m.d.comb += i.emit.eq(1)
         position = Signal(splitter.position_bits)
         m.d.comb += position.eq(record.position + count)
@@ -127,16 +128,18 @@ class DmaWrite(wiring.Component):
         m.d.comb += i.tag.strobe.eq(from_start & up_to_end)
 
         # A payload that is dropped goes nowhere.
-        with m.If(records.r_rdy & record.tag):
-            m.d.comb += realigner.i.valid.eq(self.payload.valid | flushing)
-            m.d.comb += self.payload.ready.eq(realigner.i.ready & ~flushing)
-            with m.If(realigner.i.valid & realigner.i.ready):
-                m.d.comb += records.r_en.eq(is_last)
-                m.d.sync += count.eq(Mux(is_last, 0, count + 1))
-        with m.Elif(records.r_rdy):
-            m.d.comb += self.payload.ready.eq(1)
-            m.d.comb += records.r_en.eq(self.payload.valid & self.payload.payload.last)
-        m.d.sync += self.events.rx_payload_dropped.eq(records.r_en & ~record.tag)
+        placing = records.r_rdy & record.tag
+        dropping = records.r_rdy & ~record.tag
+        moves = Signal()
+        dropped = Signal()
+        m.d.comb += realigner.i.valid.eq(placing & (self.payload.valid | flushing))
+        m.d.comb += moves.eq(realigner.i.valid & realigner.i.ready)
+        m.d.comb += self.payload.ready.eq((placing & realigner.i.ready & ~flushing) | dropping)
+        m.d.comb += dropped.eq(dropping & self.payload.valid & self.payload.payload.last)
+        m.d.comb += records.r_en.eq((moves & is_last) | dropped)
+        with m.If(moves):
+            m.d.sync += count.eq(Mux(is_last, 0, count + 1))
+        m.d.sync += self.events.rx_payload_dropped.eq(dropped)
 
         m.d.comb += self.axi.wvalid.eq(realigner.o.valid)
         m.d.comb += realigner.o.ready.eq(self.axi.wready)

@@ -100,7 +100,7 @@ class RegisterFile(wiring.Component):
         # A word of each group, then the group.
         parts = []
         for group in sorted({word // _GROUP for word in self._words}):
-            part = Signal(WORD_BITS, name=f"part_{group}", reset_less=True)
+            part = Signal(WORD_BITS, name=f"part_{group}")
             parts.append(part)
             m.d.sync += part.eq(0)
             address = self.port.read_address

@@ -1,6 +1,6 @@
 """The window through which the host writes rows of tables."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -68,10 +68,12 @@ class TableWindow(wiring.Component):
         counts = row_counts(self.config)
         offered = self.table.payload
         exists = Signal()
-        with m.Switch(offered.table):
-            for table, count in counts.items():
-                with m.Case(table.value):
-                    m.d.comb += exists.eq(offered.index < count)
+        m.d.comb += exists.eq(
+            Cat(
+                (offered.table == table) & (offered.index < count)
+                for table, count in counts.items()
+            ).any()
+        )
 
         clearing = Signal(init=1)
         walk = Signal(range(max(counts.values())))
@@ -112,14 +114,9 @@ class TableWindow(wiring.Component):
             m.submodules[f"copy_{table.name.lower()}"] = copy = DeepMemory(
                 width, depth=max(2, count)
             )
-            m.d.comb += copy.write.row.eq(offered.index)
-            m.d.comb += copy.write.data.eq(offered.row)
-            with m.Switch(offered.table), m.Case(table.value):
-                m.d.comb += copy.write.valid.eq(taken)
-            with m.If(clearing):
-                m.d.comb += copy.write.valid.eq(1)
-                m.d.comb += copy.write.row.eq(walk)
-                m.d.comb += copy.write.data.eq(0)
+            m.d.comb += copy.write.valid.eq(clearing | (taken & (offered.table == table)))
+            m.d.comb += copy.write.row.eq(Mux(clearing, walk, offered.index))
+            m.d.comb += copy.write.data.eq(Mux(clearing, 0, offered.row))
             m.d.comb += copy.row[0].eq(self.row_index)
             with m.Switch(select), m.Case(table.value), m.If(self.row_index < count):
                 m.d.sync += self.row.eq(copy.data[0])

@@ -88,8 +88,8 @@ class Realigner(wiring.Component):
             (Const((1 << self.octets) - 1) << rotated.amount)
             | rotated.tag.whole.replicate(self.octets)
         )
-        with m.If(self.o.ready | ~self.o.valid):
-            m.d.comb += rotator.o.ready.eq(1)
+        m.d.comb += rotator.o.ready.eq(self.o.ready | ~self.o.valid)
+        with m.If(rotator.o.ready):
             m.d.sync += self.o.valid.eq(rotator.o.valid & rotated.tag.emit)
             m.d.sync += self.o.payload.tag.eq(rotated.tag.tag)
             for place in range(self.octets):

@@ -15,8 +15,8 @@ from cocotbext.axi import (
     AxiRamWrite,
     AxiReadBus,
     AxiWriteBus,
-    SparseMemory,
 )
+from cocotbext.axi.sparse_memory import SparseMemory
 from host_room import EVENT_NAMES
 
 from mrcnic.hdl.config import PRESETS
@@ -24,21 +24,41 @@ from mrcnic.hdl.descriptor import FetchRequest, StoreBeat, Verdict
 from mrcnic.hdl.host.register import Access
 from mrcnic.hdl.host.registers import MAGIC, register_map
 from mrcnic.hdl.packet.beat import Beat
+from mrcnic.hdl.rows import ROWS, Table
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource
 from mrcnic.sim.bench.packets import to_beats
+from mrcnic.sim.driver.nic import Nic
 
-CONFIG = PRESETS[os.environ["PRESET"]]
+CONFIG = PRESETS[os.environ.get("PRESET", "sim")]
 REGISTERS = {register.name: register for register in register_map(CONFIG, EVENT_NAMES)}
 
 #: Space of the tests, in octets, and how many transfers they make.
-SPACE, TRANSFERS = 1 << 20, 30
+SPACE, TRANSFERS = 1 << 20, 20
+
+#: The models of memory want less than 2**63 octets.
+MEMORY = 1 << 62
 
 
 class Host:
-    """Registers by name."""
+    """Registers by name, and memory."""
 
     def __init__(self, dut):
         self.master = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "axil_"), dut.clk)
+        self.memory = SparseMemory(MEMORY)
+        self.reads = AxiRamRead(
+            AxiReadBus.from_prefix(dut, "axi_read_"), dut.clk, size=MEMORY, mem=self.memory
+        )
+        self.writes = AxiRamWrite(
+            AxiWriteBus.from_prefix(dut, "axi_write_"), dut.clk, size=MEMORY, mem=self.memory
+        )
+        for ram in (self.reads, self.writes):
+            ram.log.setLevel(logging.WARNING)
+
+    async def read32(self, address):
+        return await with_timeout(self.master.read_dword(address), 200, "us")
+
+    async def write32(self, address, value):
+        await with_timeout(self.master.write_dword(address, value), 200, "us")
 
     async def read(self, name):
         register = REGISTERS[name]
@@ -52,9 +72,6 @@ class Host:
 
 
 async def start(dut):
-    for logger in list(logging.root.manager.loggerDict):
-        if logger.startswith("cocotb.dut"):
-            logging.getLogger(logger).setLevel(logging.WARNING)
     for stream in ("fetch", "verdict", "payload"):
         getattr(dut, f"{stream}__valid").value = 0
     dut.store__ready.value = 0
@@ -70,11 +87,6 @@ async def start(dut):
 
 def pauses(rng, chance):
     return (rng.random() < chance for _ in count())
-
-
-def quiet(ram):
-    ram.log.setLevel(logging.WARNING)
-    return ram
 
 
 @cocotb.test(timeout_time=10_000 * 2, timeout_unit="ns")
@@ -110,19 +122,30 @@ async def registers_read_what_was_written(dut):
         assert await host.read(name) == number, name
 
 
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def rows_are_read_back(dut):
+    """Rows in turn, each from its own start (B007)."""
+    host, rng = await start(dut)
+    nic = await Nic.open(host, event_names=EVENT_NAMES)
+    assert nic.config == CONFIG.override(clk_hz=nic.config.clk_hz)
+    rows = {}
+    for table, row in ((Table.QP, 0), (Table.QP, 1), (Table.EV, 5), (Table.REGION, 3)):
+        fields = {name: width for name, width in ROWS[table].fields.items() if name != "reserved"}
+        rows[table, row] = {name: rng.getrandbits(width) for name, width in fields.items()}
+        await nic.write_row(table, row, **rows[table, row])
+    for (table, row), fields in rows.items():
+        assert await nic.read_row(table, row) == fields
+
+
 @cocotb.test(timeout_time=1000, timeout_unit="us")
 @cocotb.parametrize(chance=[0, 0.4])
 async def payload_is_fetched(dut, chance):
-    _, rng = await start(dut)
-    memory = SparseMemory(1 << 64)
-    ram = quiet(
-        AxiRamRead(AxiReadBus.from_prefix(dut, "axi_read_"), dut.clk, size=1 << 64, mem=memory)
-    )
-    ram.ar_channel.set_pause_generator(pauses(rng, chance))
-    ram.r_channel.set_pause_generator(pauses(rng, chance))
-    base = rng.getrandbits(44) << 20
+    host, rng = await start(dut)
+    for channel in (host.reads.ar_channel, host.reads.r_channel):
+        channel.set_pause_generator(pauses(rng, chance))
+    base = rng.getrandbits(42) << 20
     image = rng.randbytes(SPACE)
-    memory.write(base, image)
+    host.memory.write(base, image)
 
     layout = FetchRequest(CONFIG)
     wanted = []
@@ -153,15 +176,12 @@ async def payload_is_fetched(dut, chance):
 @cocotb.parametrize(chance=[0, 0.4])
 async def payload_is_placed(dut, chance):
     host, rng = await start(dut)
-    memory = SparseMemory(1 << 64)
-    ram = quiet(
-        AxiRamWrite(AxiWriteBus.from_prefix(dut, "axi_write_"), dut.clk, size=1 << 64, mem=memory)
-    )
+    ram = host.writes
     for channel in (ram.aw_channel, ram.w_channel, ram.b_channel):
         channel.set_pause_generator(pauses(rng, chance))
-    base = rng.getrandbits(44) << 20
+    base = rng.getrandbits(42) << 20
     image = bytearray(rng.randbytes(SPACE))
-    memory.write(base, bytes(image))
+    host.memory.write(base, bytes(image))
 
     verdict_layout = Verdict(CONFIG)
     beat_layout = Beat(CONFIG.beat_octets)
@@ -193,7 +213,7 @@ async def payload_is_placed(dut, chance):
         assert not dut.error.value
     await sending
     await ClockCycles(dut.clk, 50)
-    assert bytes(memory.read(base, SPACE)) == bytes(image)
+    assert bytes(host.memory.read(base, SPACE)) == bytes(image)
     assert await host.read("count_rx_payload_written") == placed
     assert await host.read("count_rx_payload_dropped") == TRANSFERS - placed
     assert await host.read("count_rx_payload_write_error") == 0
