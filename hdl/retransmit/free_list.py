@@ -30,6 +30,8 @@ class FreeList(wiring.Component):
         Slots handed out.
     taken : ``Out(range(slots + 1))``
         How many are out.
+    level, filled : ``Out(range(slots + 1))``
+        How many are in; how many the walk has put in.
     """
 
     def __init__(self, config: NicConfig):
@@ -39,6 +41,8 @@ class FreeList(wiring.Component):
             "free": In(data.StructLayout({"valid": 1, "slot": bits})),
             "o": Out(stream.Signature(bits)),
             "taken": Out(range(config.slots + 1)),
+            "level": Out(range(config.slots + 1)),
+            "filled": Out(range(config.slots + 1)),
         })
 
     def elaborate(self, platform):
@@ -48,9 +52,8 @@ class FreeList(wiring.Component):
         m.submodules.waiting = waiting = fifo.SyncFIFOBuffered(
             width=slot_bits(self.config), depth=slots
         )
-        filled = Signal(range(slots + 1))
         filling = Signal()
-        m.d.comb += filling.eq(filled != slots)
+        m.d.comb += [filling.eq(self.filled != slots), self.level.eq(waiting.level)]
         m.d.comb += [
             waiting.w_en.eq(filling | self.free.valid),
             waiting.w_data.eq(self.free.slot),
@@ -59,8 +62,8 @@ class FreeList(wiring.Component):
             self.o.payload.eq(waiting.r_data),
         ]
         with m.If(filling):
-            m.d.comb += waiting.w_data.eq(filled)
-            m.d.sync += filled.eq(filled + 1)
+            m.d.comb += waiting.w_data.eq(self.filled)
+            m.d.sync += self.filled.eq(self.filled + 1)
 
         m.d.sync += self.taken.eq(self.taken + (self.o.valid & self.o.ready) - self.free.valid)
 

@@ -33,8 +33,7 @@ class SlotLedger(wiring.Component):
     exclusive-or of toggles, and nothing has two writers. The toggles are read without a clock
     (distributed RAM), which makes a flip take one cycle.
 
-    A walk clears all toggles after reset, in ``slots`` cycles, in which nothing may flip and no
-    slot is occupied.
+    A walk clears all toggles after reset, in ``slots`` cycles, in which nothing may flip.
 
     Parameters
     ----------
@@ -49,6 +48,8 @@ class SlotLedger(wiring.Component):
         Slot that is asked about.
     busy, occupied : ``Out(1)``
         The answer, in the same cycle; events count from the next cycle on.
+    cleared : ``Out(range(slots + 1))``
+        How many slots have been cleared; the others are not occupied.
     """
 
     def __init__(self, config: NicConfig):
@@ -59,17 +60,17 @@ class SlotLedger(wiring.Component):
             "slot": In(bits),
             "busy": Out(1),
             "occupied": Out(1),
+            "cleared": Out(range(config.slots + 1)),
         })
 
     def elaborate(self, platform):
         m = Module()
 
         slots = self.config.slots
-        cleared = Signal(range(slots + 1))
         clearing = Signal()
-        m.d.comb += clearing.eq(cleared != slots)
+        m.d.comb += clearing.eq(self.cleared != slots)
         with m.If(clearing):
-            m.d.sync += cleared.eq(cleared + 1)
+            m.d.sync += self.cleared.eq(self.cleared + 1)
 
         state = {}
         for kind in SlotFlip:
@@ -87,11 +88,14 @@ class SlotLedger(wiring.Component):
                 write.data.eq(~before.data & ~clearing),
             ]
             with m.If(clearing):
-                m.d.comb += write.addr.eq(cleared)
+                m.d.comb += write.addr.eq(self.cleared)
             state[kind] = asked.data
 
+        known = self.slot < self.cleared
         opened = state[SlotFlip.ALLOCATE] ^ state[SlotFlip.RESEND]
-        m.d.comb += self.busy.eq((opened ^ state[SlotFlip.CLOSE]) & ~clearing)
-        m.d.comb += self.occupied.eq((state[SlotFlip.ALLOCATE] ^ state[SlotFlip.FREE]) & ~clearing)
+        m.d.comb += [
+            self.busy.eq((opened ^ state[SlotFlip.CLOSE]) & known),
+            self.occupied.eq((state[SlotFlip.ALLOCATE] ^ state[SlotFlip.FREE]) & known),
+        ]
 
         return m

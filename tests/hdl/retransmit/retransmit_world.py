@@ -14,6 +14,9 @@ from mrcnic.hdl.wire.psn import psn_add, psn_difference
 #: Cycles of a tick of ``now``; few, so that benches are short.
 TICK_CYCLES = 4
 
+#: From taking an acknowledgement in to no resend being offered any more.
+ACK_CYCLES = 8
+
 
 def octets_of(address: int, count: int) -> bytes:
     """Return what host memory holds."""
@@ -22,6 +25,8 @@ def octets_of(address: int, count: int) -> bytes:
 
 class World:
     """A retransmit buffer and its surroundings, one cycle at a time.
+
+    A world runs once: what is to happen is queued before, or set off by :func:`after`.
 
     ``lose(packet)`` says whether a packet is lost, ``delay()`` how many cycles the way there and
     back takes. ``log`` has everything that happened, as tuples ``(cycle, what, ...)``.
@@ -66,6 +71,10 @@ class World:
         self.known_cack = {}  # as the buffer was told
         self.retired = Counter()
         self.acked_by_peer = set()
+        self.acked_before = set()
+        self.ack_contents = deque()  # of acknowledgements not yet taken
+        self.ack_taken = {}  # when
+        self.offered_since = None
         self.queues = {}
         self.later = []  # (cycle, function)
         self.lane_jobs = [deque() for _ in range(config.lanes)]
@@ -123,6 +132,8 @@ class World:
             self.known_cack[qp] = psn_add(self.known_cack[qp], 1)
             self.acked_by_peer.add((qp, self.known_cack[qp]))
         self.note("ack", qp, cack, base, bitmap)
+        self.ack_contents.append(self.acked_by_peer - self.acked_before)
+        self.acked_before |= self.acked_by_peer
         self.put(
             "acknowledgement",
             {"qp": qp, "cack": cack, "base": base, "bitmap": bitmap, "trigger": cack, **more},
@@ -156,6 +167,9 @@ class World:
             for name, value in packet["body"][part].items():
                 assert getattr(getattr(request.body.write, part), name) == value, (name, key)
         assert request.avoid == resend
+        known = self.ack_taken.get(key, self.cycle)
+        assert known >= self.offered_since - ACK_CYCLES, f"{key} was acknowledged long ago"
+        self.offered_since = None
         lanes = [p for p in range(self.config.lanes) if self.up >> p & 1] or [0]
         plane = self.rng.choice(lanes)
         per_plane = self.config.evs_per_plane
@@ -195,7 +209,7 @@ class World:
             "plane": 0,
         })
         if not self.lose(("probe", request.qp, identifier)):
-            self.after(self.delay(), lambda: self._report(request.qp, probe=1, probe_id=identifier))
+            self.after(self.delay(), lambda: self.report(request.qp, probe=1, probe_id=identifier))
 
     def _on_wire(self, key):
         self.note("wire", *key)
@@ -214,9 +228,9 @@ class World:
         while psn_add(self.cack[qp], 1) in self.arrived[qp]:
             self.cack[qp] = psn_add(self.cack[qp], 1)
             self.arrived[qp].discard(self.cack[qp])
-        self._report(qp, near=psn)
+        self.report(qp, near=psn)
 
-    def _report(self, qp, near=None, **more):
+    def report(self, qp, near=None, **more):
         if not self.answer:
             return
         cack = self.cack[qp]
@@ -268,8 +282,8 @@ class World:
 
     # ---- the cycle
 
-    def run(self, cycles, until=None):
-        """Run a simulation of so many cycles at most; ``script`` steps run in it."""
+    def run(self, cycles, until=None, *, settle=0):
+        """Run for so many cycles at most, and for ``settle`` cycles after ``until`` came true."""
         self.picks = deque()
         simulator = Simulator(self.dut)
         simulator.add_clock(1e-6)
@@ -282,6 +296,8 @@ class World:
                 if until is not None and until(self):
                     done.append(True)
                     break
+            for _ in range(settle):
+                await self._step(ctx)
             self.occupied = ctx.get(self.dut.occupied)
 
         simulator.add_testbench(bench)
@@ -335,6 +351,8 @@ class World:
         for n, (port, _) in enumerate(self.outputs):
             ready = not self.pause() and (n != 0 or self.sending)
             self._set(ctx, port.ready, int(ready))
+        if ctx.get(dut.send.valid) and self.offered_since is None:
+            self.offered_since = self.cycle
         happenings = [
             (handle, ctx.get(port.payload))
             for port, handle in self.outputs
@@ -351,6 +369,8 @@ class World:
             del self.shown[name]
             if name == "allocate":
                 self.note("allocated")
+            if name == "acknowledgement":
+                self.ack_taken |= dict.fromkeys(self.ack_contents.popleft(), self.cycle)
             if name == "table":
                 self.note("table")
         for handle, payload in happenings:

@@ -1,4 +1,5 @@
 import random
+from itertools import pairwise
 
 import pytest
 from retransmit_world import TICK_CYCLES, World
@@ -142,9 +143,7 @@ def test_refused_for_room_waits_a_round_trip_and_gives_up(reason):  # B055
     world.allocate(0, 64)
     world.run(8_000, until=lambda w: w.happened("failed"))
     gaps = times(world, "resend")
-    assert all(
-        later - before >= 30 * TICK_CYCLES for before, later in zip(gaps, gaps[1:], strict=False)
-    )
+    assert all(later - before >= 30 * TICK_CYCLES for before, later in pairwise(gaps))
     assert world.happened("failed")[0][2:] == (0, Status.RETRY_EXCEEDED)
     world_after = len(gaps)
     assert world_after >= 3
@@ -212,11 +211,11 @@ def test_tail_loss_is_found_by_a_probe():  # B082
 
 
 def test_one_probe_at_a_time():  # B133
-    world = World(SMALL, timeout=7)  # 1024 ticks
+    world = World(SMALL, timeout=6)  # 512 ticks
     stay(world, 3)
     world.run(6_000, until=lambda w: len(w.happened("probe")) == 2)
     first, second = times(world, "probe")
-    assert second - first >= 1024 * TICK_CYCLES
+    assert second - first >= 512 * TICK_CYCLES
     assert {entry[3] for entry in world.happened("probe")} == {0x5201, 0x5202}
 
 
@@ -243,9 +242,9 @@ def test_time_outs_double_and_end():  # B056, B073
 def test_for_ever_means_for_ever():  # B056
     world = World(SMALL, timeout=0, linear=0, exponential=25)
     stay(world, 1)
-    world.run(6_000, until=lambda w: w.cycle == 5_999)
+    world.run(3_000)
     assert not world.happened("failed")
-    assert 4 <= len(world.happened("resend")) <= 9
+    assert 4 <= len(world.happened("resend")) <= 8
 
 
 def test_time_out_with_news_blames_the_ev():
