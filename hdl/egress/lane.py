@@ -19,8 +19,9 @@ from .srv6_inserter import Srv6Inserter
 
 __all__ = ["EgressLane"]
 
-#: Packets of the greatest length that the FIFO holds at least.
-_PACKETS = 2
+#: Packets of the greatest length for which there is room besides what is in the pipeline: one that
+#: leaves, one that waits, and one that is asked for.
+_PACKETS = 3
 
 
 class EgressLane(wiring.Component):
@@ -90,10 +91,10 @@ class EgressLane(wiring.Component):
         )
         self._icrc_maker = IcrcMaker(octets=octets, starts=INNER_STARTS)
         self.beats_max = -(-self._builder.packet_octets_max // octets)
-        depth = 1 << (_PACKETS * self.beats_max - 1).bit_length()
-        self._fifo = CommitFifo(Beat(octets), depth=depth)
         # Builder 2, inserter 1, FIFO 3, gate 1; the first beat itself is one of those counted.
         self.latency = 2 + 1 + self._icrc_maker.latency + 3 + 1 - 1
+        depth = 1 << (_PACKETS * self.beats_max + self.latency - 1).bit_length()
+        self._fifo = CommitFifo(Beat(octets), depth=depth)
         super().__init__({
             "i": In(stream.Signature(TxDescriptor(config))),
             "fetch": Out(stream.Signature(SlotRead(config))),

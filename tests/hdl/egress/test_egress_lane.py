@@ -1,0 +1,191 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lane_frames import (
+    CARRIER,
+    D1,
+    D1_SOURCE,
+    ETHERNET,
+    V1,
+    V2,
+    V3,
+    V4,
+    V7,
+    V8_OUTER,
+    A,
+    B,
+    frame,
+    write,
+)  # fmt: skip
+from lane_world import run_lane
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.egress.lane import EgressLane
+from mrcnic.hdl.wire.opcodes import Opcode
+
+TINY = NicConfig(lanes=1, beat_octets=8, qps=4, window=128, slots=16, mtu=256, evs=16)
+WIDE = NicConfig(lanes=1, mtu=256)
+
+
+def frames_of(packets):
+    return [frame(fields, payload) for fields, payload in packets]
+
+
+def beats_of(config, packet):
+    return -(-len(frame(*packet)) // config.beat_octets)
+
+
+@pytest.mark.parametrize("config", [TINY, WIDE], ids=["tiny", "wide"])
+def test_vectors(config):
+    """V1 to V4, V7 and V8 of the protocol, bit for bit, from A and then from B."""
+    for vectors, source, now in (
+        ((V1, D1), A, 0x1234), ((V4,), A, 0x1300), ((V2, V3, V7), B, 0),
+    ):  # fmt: skip
+        for vector in vectors:
+            loopback = D1_SOURCE if vector is D1 else source
+            packets = [
+                ({**vector[0], "srv6": srv6, "carrier": CARRIER}, vector[1]) for srv6 in (0, 1)
+            ]
+            plain, encapsulated = run_lane(config, packets, now=now, loopback=loopback).frames
+            inner = bytes.fromhex(vector[3])
+            assert plain == ETHERNET + inner
+            assert encapsulated[54:] == inner
+            if vector is V1:
+                assert encapsulated[14:] == bytes.fromhex(V8_OUTER) + inner
+
+
+@pytest.mark.parametrize("config", [TINY, WIDE], ids=["tiny", "wide"])
+def test_every_length(config):
+    """All pads, with and without SRv6 and immediate, all places of the ICRC in its beat."""
+    rng = random.Random(8)
+    lengths = [*range(1, 141), *range(249, 257)] if config is WIDE else range(1, 20)
+    packets = [(write(rng, srv6=rng.getrandbits(1)), rng.randbytes(n)) for n in lengths]
+    run = run_lane(config, packets)
+    assert run.frames == frames_of(packets)
+    assert (run.sent, run.dropped) == (len(packets), 0)
+
+
+@pytest.mark.parametrize("octets", [16, 38, 100, 256])
+def test_line_rate(octets):
+    """Frame after frame without a gap, as long as payload is there: cycles are beats."""
+    rng = random.Random(octets)
+    packets = [(write(rng), rng.randbytes(octets)) for _ in range(12)]
+    packets = [({**fields, "opcode": Opcode.WRITE_ONLY}, payload) for fields, payload in packets]
+    run = run_lane(WIDE, packets)
+    assert run.frames == frames_of(packets)
+    assert run.moved == list(range(run.moved[0], run.moved[0] + len(run.beats)))
+
+
+@pytest.mark.parametrize("config", [TINY, WIDE], ids=["tiny", "wide"])
+def test_latency(config):
+    """From the descriptor to the MAC: one cycle for each beat, and ``latency``."""
+    rng = random.Random(9)
+    for packet in (
+        ({**V2[0], "srv6": 1, "carrier": CARRIER}, b""),
+        (write(rng), rng.randbytes(90)),
+    ):
+        run = run_lane(config, [packet])
+        assert run.first_offered == [run.taken[0] + beats_of(config, packet) + run.latency]
+        assert run.latency == {8: 10, 64: 11}[config.beat_octets]
+        assert run.reads == [run.taken[0] + 1] * bool(packet[1])
+
+
+def test_all_descriptors_of_a_burst_keep_their_own_values():
+    """Four back to back on one carrier, then four on others; resend before new packets."""
+    rng = random.Random(10)
+    packets = [({**write(rng), "carrier": CARRIER}, bytes(16)) for _ in range(4)]
+    packets += [(write(rng), bytes(16)) for _ in range(4)]
+    packets += [
+        ({**D1[0], "retransmission": 1, "srv6": 1, "carrier": CARRIER}, D1[1]),
+        ({**write(rng), "psn": 0x1FF}, rng.randbytes(256)),
+        (write(rng), b"x"),
+    ]
+    run = run_lane(TINY, packets)
+    assert run.frames == frames_of(packets)
+    assert len(run.frames[8]) == 14 + 40 + 104
+
+
+def test_the_mac_is_slow():
+    """The lane takes descriptors for as long as there is room, and the FIFO never overflows."""
+    rng = random.Random(11)
+    packets = [(write(rng), rng.randbytes(rng.choice([1, 100, 256]))) for _ in range(20)]
+    run = run_lane(TINY, packets, mac_ready=lambda cycle: cycle > 700 and rng.random() < 0.5)
+    assert run.frames == frames_of(packets)
+    stopped = [cycle for cycle in run.taken if cycle < 700]
+    assert 2 <= len(stopped) < len(packets)
+    assert max(stopped) < 300
+
+
+def test_the_store_is_slow():
+    """Frames still have no idle beats."""
+    rng = random.Random(12)
+    packets = [(write(rng), rng.randbytes(rng.randint(1, 256))) for _ in range(12)]
+    packets[3:3] = [(V7[0] | {"srv6": 1, "carrier": CARRIER}, b"")]
+    run = run_lane(
+        TINY,
+        packets,
+        store_delay=9,
+        store_stalls=lambda _: rng.random() < 0.5,
+        fetch_ready=lambda _: rng.random() < 0.3,
+    )
+    assert run.frames == frames_of(packets)
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32 - 1), busy=st.sampled_from([0.2, 0.9]))
+def test_random_surroundings(seed, busy):
+    rng = random.Random(seed)
+    kinds = [V2[0], V3[0], V4[0], V7[0]]
+    packets = [
+        (write(rng), rng.randbytes(rng.randint(1, 64)))
+        if rng.random() < 0.6
+        else ({**rng.choice(kinds), "srv6": rng.getrandbits(1), "carrier": CARRIER}, b"")
+        for _ in range(8)
+    ]
+    run = run_lane(
+        TINY,
+        packets,
+        mac_ready=lambda _: rng.random() < busy,
+        store_stalls=lambda _: rng.random() > busy,
+        fetch_ready=lambda _: rng.random() < busy,
+        cycles=5_000,
+    )
+    assert run.frames == frames_of(packets)
+
+
+@pytest.mark.parametrize("down", [5, 40, 49, 100])
+def test_port_down(down):
+    """The frame under way is finished, those that wait are dropped, and no more are taken."""
+    rng = random.Random(13)
+    packets = [(write(rng, opcode=Opcode.WRITE_ONLY), rng.randbytes(64)) for _ in range(8)]
+    up = 400
+
+    def is_up(cycle):
+        return not down <= cycle < up
+
+    run = run_lane(TINY, packets, up=is_up)
+    expected = frames_of(packets)
+    assert not [cycle for cycle in run.taken if down <= cycle < up]
+    dropped = len(packets) - len(run.frames)
+    assert (run.sent, run.dropped) == (len(run.frames), dropped)
+    before = sum(cycle < down for cycle in run.taken)
+    assert run.frames == expected[: before - dropped] + expected[before:]
+    late = [cycle for cycle in run.moved if down < cycle < up]
+    assert len(late) <= beats_of(TINY, packets[0])
+    assert dropped > 0
+
+
+def test_payload_of_a_dropped_frame_is_consumed():
+    rng = random.Random(14)
+    packets = [(write(rng), rng.randbytes(100)) for _ in range(3)]
+    run = run_lane(TINY, packets, up=lambda cycle: cycle < 12 or cycle > 200, store_delay=60)
+    assert run.dropped >= 1
+    assert run.frames == frames_of(packets)[run.dropped :]
+
+
+def test_port_must_exist():
+    with pytest.raises(ValueError, match=r"^port must be below lanes, which are 1, not 1$"):
+        EgressLane(TINY, port=1)
