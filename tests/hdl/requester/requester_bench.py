@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 
-from amaranth.hdl import Cat
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.sim import Simulator
 
 from mrcnic.hdl import rows
@@ -60,53 +60,63 @@ class Bench:
         self.hooks = []
 
     def run(self, scenario, max_cycles=5000):
-        sim = Simulator(self.dut)
+        # Evaluated with the design, where it costs less than in the bench.
+        ports = [getattr(self.dut, name) for name in OUTPUTS]
+        inputs = [getattr(self.dut, name) for name in INPUTS]
+        self.on_offer, self.given = Signal(len(ports)), Signal(len(ports))
+        self.accepted, self.pulses = Signal(len(inputs)), Signal(len(self.dut.events.as_value()))
+        m = Module()
+        m.submodules.dut = self.dut
+        m.d.comb += [
+            self.on_offer.eq(Cat(port.valid for port in ports)),
+            self.given.eq(Cat(port.valid & port.ready for port in ports)),
+            self.accepted.eq(Cat(port.valid & port.ready for port in inputs)),
+            self.pulses.eq(self.dut.events.as_value()),
+        ]
+
+        sim = Simulator(m)
         sim.add_clock(1e-6)
         sim.add_testbench(scenario)
-        sim.add_testbench(self._monitor, background=True)
-        for name in INPUTS:
-            sim.add_testbench(self._feeder(name), background=True)
+        sim.add_testbench(self._world, background=True)
         for _ in range(2 * max_cycles):
             if not sim.advance():
                 return
         raise TimeoutError(f"still waiting after {max_cycles} cycles")
 
-    def _feeder(self, name):
-        port, queue = getattr(self.dut, name), self.feed[name]
-
-        async def feed(ctx):
-            while True:
-                while not queue:
-                    await ctx.tick()
-                ctx.set(port.payload, queue.popleft())
-                ctx.set(port.valid, 1)
-                await ctx.tick().until(port.ready)
-                ctx.set(port.valid, 0)
-
-        return feed
-
-    async def _monitor(self, ctx):
+    async def _world(self, ctx):
         ports = [getattr(self.dut, name) for name in OUTPUTS]
         for port in ports:
             ctx.set(port.ready, 1)
-        sampled = [value for port in ports for value in (port.valid, port.ready, port.payload)]
         inputs = [getattr(self.dut, name) for name in INPUTS]
-        taken = Cat(port.valid & port.ready for port in inputs)
         names = [name for name, _ in self.dut.events.shape()]
-        async for _, _, events, which, *values in ctx.tick().sample(
-            self.dut.events, taken, *sampled
-        ):
+        offered = dict.fromkeys(INPUTS, False)
+        while True:
+            for name, port in zip(INPUTS, inputs, strict=True):
+                if not offered[name] and self.feed[name]:
+                    ctx.set(port.payload, self.feed[name].popleft())
+                    ctx.set(port.valid, 1)
+                    offered[name] = True
+            # Payloads come out of registers: they are there, and cost less to read, now.
+            on_offer = ctx.get(self.on_offer)
+            payloads = [
+                ctx.get(port.payload) if on_offer >> n & 1 else None for n, port in enumerate(ports)
+            ]
+            _, _, events, which, given = await ctx.tick().sample(
+                self.pulses, self.accepted, self.given
+            )
             for n, name in enumerate(INPUTS):
                 if which >> n & 1:
                     self.taken[name].append(self.cycle)
+                    ctx.set(inputs[n].valid, 0)
+                    offered[name] = False
             for n, name in enumerate(OUTPUTS):
-                valid, ready, payload = values[3 * n : 3 * n + 3]
-                if valid and ready:
-                    self.log[name].append((self.cycle, payload))
-            if events.as_bits():
-                self.events.update(name for name in names if events[name])
+                if given >> n & 1:
+                    self.log[name].append((self.cycle, payloads[n]))
+            if events:
+                self.events.update(name for n, name in enumerate(names) if events >> n & 1)
             self.cycle += 1
-            ctx.set(self.dut.now, self.cycle * self.ticks_per_cycle % (1 << 24))
+            if self.ticks_per_cycle:
+                ctx.set(self.dut.now, self.cycle * self.ticks_per_cycle % (1 << 24))
             for hook in self.hooks:
                 hook()
 

@@ -124,41 +124,40 @@ def test_limit_of_immediates():
     bench.run(scenario)
 
 
+DELAYS = range(14)
+
+
 @pytest.mark.parametrize("kind", ["psn", "credit", "immediate"])
 def test_no_wake_up_is_lost(kind):
     """Whatever opens a window may come at any time, also while the QP is found to be blocked."""
-    bench = Bench(TINY.override(send_queue=8))
-    row = {
-        "psn": {"mpr": 1},
-        "credit": {"cwnd": 256 + OVERHEAD},
-        "immediate": {"max_immediates": 1},
-    }[kind]
-    first = 127 if kind == "psn" else 1
+    bench = Bench(TINY.override(send_queue=16))
+    full = 256 + OVERHEAD
 
     async def scenario(ctx):
-        # One event opens the window for one packet, just when the last packet finds it shut.
-        for delay in range(14):
-            qp = delay % 4
-            await bench.open(ctx, qp, **row)
-            start = len(bench.log["allocate"])
-            if kind == "psn":
-                bench.request(qp, octets=(first + 1) * 256)
-            else:
-                for _ in range(2):
-                    bench.request(qp, octets=256, with_immediate=kind == "immediate")
-            while len(bench.log["allocate"]) < start + first:
+        if kind == "psn":
+            await bench.open(ctx, 1, mpr=1)
+            bench.request(1, octets=(127 + len(DELAYS)) * 256)
+        else:
+            await bench.open(ctx, 1, max_immediates=1, cwnd=full if kind == "credit" else MOST)
+            for _ in range(len(DELAYS) + 1):
+                bench.request(1, octets=256, with_immediate=kind == "immediate")
+        sent = 127 if kind == "psn" else 1
+        for n, delay in enumerate(DELAYS):
+            while len(bench.log["allocate"]) < sent:
                 await ctx.tick()
             await ticks(ctx, delay)
+            # One event, for one packet, just when that finds the window shut, or about that.
             if kind == "psn":
-                bench.sack(qp, 0x100)
+                bench.sack(1, 0x100 + n)
             elif kind == "credit":
-                bench.retire(qp, 256)
+                bench.retire(1, 256)
             else:
-                bench.ack(qp, 1)
-            await ticks(ctx, 40)
-            assert len(bench.log["allocate"]) == start + first + 1, f"stuck after {delay}"
+                bench.ack(1, n + 1)
+            await ticks(ctx, 30)
+            sent += 1
+            assert len(bench.log["allocate"]) == sent, f"stuck after {delay}"
 
-    bench.run(scenario, max_cycles=10_000)
+    bench.run(scenario)
 
 
 def test_closed_windows_do_not_hold_up_others():
