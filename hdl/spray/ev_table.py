@@ -98,38 +98,37 @@ class EvTable(wiring.Component):
         self._change(m, masks.data[0], after, bit, row)
 
         cleared = Signal(range(depth))
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("CLEAR"):
-                m.d.comb += masks.write.valid.eq(1)
                 m.d.comb += masks.write.row.eq(cleared)
                 m.d.sync += cleared.eq(cleared + 1)
                 with m.If(cleared == depth - 1):
                     m.next = "IDLE"
             with m.State("IDLE"):
-                m.d.comb += self.write.ready.eq(1)
                 self._take(m, profile, rest, row)
                 within = self.write.payload.index < config.profiles * config.evs
                 with m.If(self.write.valid & within):
                     m.next = "SPLIT"
             with m.State("SPLIT"):
-                m.d.comb += busy.eq(1)
                 with m.If(rest < config.evs):
                     m.next = "READ"
                 with m.Else():
                     m.d.sync += rest.eq(rest - config.evs)
                     m.d.sync += profile.eq(profile + 1)
             with m.State("READ"):
-                m.d.comb += busy.eq(1)
                 m.next = "WRITE"
             with m.State("WRITE"):
-                m.d.comb += busy.eq(1)
-                m.d.comb += masks.write.valid.eq(1)
                 m.d.comb += masks.write.row.eq(place)
                 m.d.comb += masks.write.data.eq(after)
-                m.d.comb += values.write.valid.eq(1)
-                m.d.comb += values.write.row.eq(profile * config.evs + rest)
-                m.d.comb += values.write.data.eq(row.ev)
                 m.next = "IDLE"
+        m.d.comb += [
+            self.write.ready.eq(fsm.ongoing("IDLE")),
+            busy.eq(fsm.ongoing("SPLIT") | fsm.ongoing("READ") | fsm.ongoing("WRITE")),
+            masks.write.valid.eq(fsm.ongoing("CLEAR") | fsm.ongoing("WRITE")),
+            values.write.valid.eq(fsm.ongoing("WRITE")),
+            values.write.row.eq(profile * config.evs + rest),
+            values.write.data.eq(row.ev),
+        ]
 
         return m
 

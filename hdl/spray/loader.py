@@ -99,11 +99,9 @@ class Loader(wiring.Component):
         with m.If(self.idle):  # else all zero: there is nothing in any profile yet
             m.d.comb += self.profile.eq(self.row)
 
-        with m.FSM():
-            with m.State("START"):
-                m.d.comb += self.start.valid.eq(1)
-                with m.If(self.start.ready):
-                    m.next = "STARTED"
+        with m.FSM() as fsm:
+            with m.State("START"), m.If(self.start.ready):
+                m.next = "STARTED"
             with m.State("STARTED"), m.If(self.started):
                 m.d.sync += plane.eq(plane + 1)
                 with m.If(~last):
@@ -129,14 +127,14 @@ class Loader(wiring.Component):
                     m.next = "FORGET"
                 with m.Else():
                     m.d.comb += self.table.ready.eq(1)
-            with m.State("FORGET"):
-                m.d.comb += self.forget.valid.eq(1)
-                with m.If(self.forget.ready):
-                    m.next = "MASKS"
+            with m.State("FORGET"), m.If(self.forget.ready):
+                m.next = "MASKS"
             with m.State("MASKS"):
                 m.d.sync += waited.eq(waited + 1)
                 with m.If(waited == _READ_CYCLES):
                     m.d.sync += waited.eq(0)
                     m.next = "START"
+        m.d.comb += self.start.valid.eq(fsm.ongoing("START"))
+        m.d.comb += self.forget.valid.eq(fsm.ongoing("FORGET"))
 
         return m

@@ -119,7 +119,7 @@ class Retirement(wiring.Component):
 
         failing = Signal()  # the subject comes from the queue, not from the walk
         kept = Signal()  # the QP that is walked still has something on record
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("NEXT"):
                 m.d.sync += failing.eq(queue.r_rdy)
                 with m.If(queue.r_rdy):
@@ -153,18 +153,17 @@ class Retirement(wiring.Component):
                         m.next = "RETURN"
                     with m.Elif((record.times != 0) & ~record.out & served):
                         self._write(m, records, out=0, times=0)
-            with m.State("RETURN"):
-                m.d.comb += self.returns.valid.eq(1)
-                with m.If(self.returns.ready):
-                    more = record.times != _DOUBLINGS
-                    self._write(m, records, out=0, times=record.times + more)
-                    m.next = "NEXT"
+            with m.State("RETURN"), m.If(self.returns.ready):
+                more = record.times != _DOUBLINGS
+                self._write(m, records, out=0, times=record.times + more)
+                m.next = "NEXT"
             with m.State("FORGET"):
                 self._write(m, records, out=0, times=0)
                 m.d.sync += subject.ev_index.eq(subject.ev_index + 1)
                 with m.If(subject.ev_index == config.evs - 1):
                     m.d.comb += self.forget.ready.eq(1)
                     m.next = "NEXT"
+        m.d.comb += self.returns.valid.eq(fsm.ongoing("RETURN"))
         m.d.comb += walk.add[0].index.eq(subject.qp)
         m.d.comb += self.returns.payload.eq(subject)
 

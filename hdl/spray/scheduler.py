@@ -108,14 +108,10 @@ class Scheduler(wiring.Component):
         head_valid = Signal()
         asking = Signal(TxRequest(config))
         leaving = picker.found
-        m.d.comb += self.i.ready.eq(first & self.enable & (leaving | ~head_valid))
-        waiting = Signal()
-        with m.If(leaving | ~head_valid):
-            m.d.comb += asking.eq(self.i.payload)
-            m.d.comb += waiting.eq(self.i.valid & self.enable)
-        with m.Else():
-            m.d.comb += asking.eq(head)
-            m.d.comb += waiting.eq(1)
+        vacant = leaving | ~head_valid
+        waiting = ~vacant | (self.i.valid & self.enable)
+        m.d.comb += self.i.ready.eq(first & self.enable & vacant)
+        m.d.comb += asking.eq(Mux(vacant, self.i.payload.as_value(), head.as_value()))
         with m.If(first):
             m.d.sync += head.eq(asking)
             m.d.sync += head_valid.eq(waiting)
