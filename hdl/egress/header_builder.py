@@ -1,6 +1,6 @@
 """From a descriptor to the headers of its packet."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -8,7 +8,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import NOW_BITS, Settings, TxDescriptor
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.layout import HeaderLayout
-from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader, Opcode
+from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader, Opcode, Role
 
 __all__ = ["HEADER_OCTETS_MAX", "INNER_STARTS", "PAYLOAD_STARTS", "HeaderBlock", "HeaderBuilder"]
 
@@ -169,25 +169,19 @@ class HeaderBuilder(wiring.Component):
     def _extension(self, m, taken, timestamp):
         """Return what stands behind the BTH, as octets, and how many they are."""
         body = taken.body
-        tseth = Signal(HeaderLayout(headers.TSETH))
-        probe = Signal(HeaderLayout(headers.PETH))
-        m.d.comb += tseth.tx_timestamp.eq(timestamp)
-        m.d.comb += tseth.ftype.eq(_FTYPE)
-        m.d.comb += probe.eq(body.probe)
-        m.d.comb += probe.tx_timestamp.eq(timestamp)
-        m.d.comb += probe.ftype.eq(_FTYPE)
-        immediate = Signal(HeaderLayout(headers.IMMDT))
-        m.d.comb += immediate.immediate.eq(body.write.immediate)
-        views = {
-            headers.METH: body.write.meth,
-            headers.TSETH: tseth,
-            headers.RETH: body.write.reth,
-            headers.IMMDT: immediate,
-            headers.SETH: body.sack.seth,
-            headers.CC_STATE: body.sack.cc_state,
-            headers.NETH: body.nack,
-            headers.PETH: probe,
-            headers.AETH: body.ack,
+        probe = {name: body.probe[name] for name in headers.PETH.fields}
+        built = {
+            headers.METH: _to_octets(body.write.meth),
+            headers.TSETH: _build(headers.TSETH, tx_timestamp=timestamp, ftype=_FTYPE),
+            headers.RETH: _to_octets(body.write.reth),
+            headers.IMMDT: _build(headers.IMMDT, immediate=body.write.immediate),
+            headers.SETH: _to_octets(body.sack.seth),
+            headers.CC_STATE: _to_octets(body.sack.cc_state),
+            headers.NETH: _to_octets(body.nack),
+            headers.PETH: _build(
+                headers.PETH, **{**probe, "tx_timestamp": timestamp, "ftype": _FTYPE}
+            ),
+            headers.AETH: _to_octets(body.ack),
         }
 
         octets = Signal(8 * max(_EXTENSION_OCTETS.values()))
@@ -195,60 +189,82 @@ class HeaderBuilder(wiring.Component):
         with m.Switch(taken.opcode):
             for opcodes, extension in _EXTENSIONS.items():
                 with m.Case(*opcodes):
-                    m.d.comb += octets.eq(Cat(_to_octets(views[header]) for header in extension))
+                    m.d.comb += octets.eq(Cat(built[header] for header in extension))
                     m.d.comb += count.eq(_EXTENSION_OCTETS[opcodes])
         return octets, count
 
     def _octets(self, m, taken, inner_octets, extension):
         """Return all headers, as octets; ``inner_octets`` counts from the inner IPv6 header on."""
         port = self.settings.port[self.port]
-        entropy_high, entropy_low = taken.ev[16:], taken.ev[:16]
+        flow_label, source_port = Signal(16), Signal(16)
+        m.d.comb += Cat(flow_label, source_port).eq(taken.ev)
+        with m.If(self.settings.swap_ev):
+            m.d.comb += Cat(source_port, flow_label).eq(taken.ev)
+        payload_length, udp_length = Signal(16), Signal(16)
+        m.d.comb += payload_length.eq(inner_octets)
+        m.d.comb += udp_length.eq(inner_octets - headers.IPV6.octets)
+        pad = Signal(2)
+        m.d.comb += pad.eq(-taken.octets[:2])
+        dscp = Signal(6)
+        with m.Switch(taken.role):
+            for role in Role:
+                with m.Case(role):
+                    m.d.comb += dscp.eq(self.settings.dscp[role])
+        timestamped = Signal()
+        with m.Switch(taken.opcode):
+            for opcodes, extension_headers in _EXTENSIONS.items():
+                with m.Case(*opcodes):
+                    m.d.comb += timestamped.eq(headers.TSETH in extension_headers)
 
-        ethernet = Signal(HeaderLayout(headers.ETHERNET))
-        m.d.comb += ethernet.destination.eq(port.next_hop_mac)
-        m.d.comb += ethernet.source.eq(port.own_mac)
-        m.d.comb += ethernet.ether_type.eq(EtherType.IPV6)
-
-        outer = Signal(HeaderLayout(headers.IPV6))
-        inner = Signal(HeaderLayout(headers.IPV6))
-        for header in (outer, inner):
-            m.d.comb += header.version.eq(6)
-            m.d.comb += header.dscp.eq(self.settings.dscp[taken.role])
-            m.d.comb += header.ecn.eq(Ecn.ECT0)
-            m.d.comb += header.hop_limit.eq(self.settings.hop_limit)
-        m.d.comb += outer.payload_length.eq(inner_octets)
-        m.d.comb += outer.next_header.eq(NextHeader.IPV6)
-        m.d.comb += outer.source.eq(port.underlay)
-        m.d.comb += outer.destination.eq(taken.carrier)
-        udp_octets = (inner_octets - headers.IPV6.octets)[:16]
-        m.d.comb += inner.flow_label.eq(Mux(self.settings.swap_ev, entropy_high, entropy_low))
-        m.d.comb += inner.payload_length.eq(udp_octets)
-        m.d.comb += inner.next_header.eq(NextHeader.UDP)
-        m.d.comb += inner.source.eq(self.settings.loopback)
-        m.d.comb += inner.destination.eq(taken.destination)
-
-        udp = Signal(HeaderLayout(headers.UDP))
-        m.d.comb += udp.source_port.eq(Mux(self.settings.swap_ev, entropy_low, entropy_high))
-        m.d.comb += udp.destination_port.eq(self.settings.udp_port)
-        m.d.comb += udp.length.eq(udp_octets)
-
-        bth = Signal(HeaderLayout(headers.BTH))
-        m.d.comb += bth.opcode.eq(taken.opcode)
-        m.d.comb += bth.pad.eq(-taken.octets[:2])
-        m.d.comb += bth.p_key.eq(0xFFFF)
-        m.d.comb += bth.dqp.eq(taken.dqp)
-        m.d.comb += bth.ack_request.eq(taken.ack_request)
-        m.d.comb += bth.retransmission.eq(taken.retransmission)
-        m.d.comb += bth.psn.eq(taken.psn)
-        for opcodes, names in _EXTENSIONS.items():
-            with m.If(_is_any(taken.opcode, opcodes)):
-                m.d.comb += bth.timestamped.eq(headers.TSETH in names)
-
-        rest = Cat(_to_octets(inner), _to_octets(udp), _to_octets(bth), extension)
-        octets = Signal(8 * HEADER_OCTETS_MAX)
-        m.d.comb += octets.eq(
-            Cat(_to_octets(ethernet), Mux(taken.srv6, Cat(_to_octets(outer), rest), rest))
+        ethernet = _build(
+            headers.ETHERNET,
+            destination=port.next_hop_mac,
+            source=port.own_mac,
+            ether_type=EtherType.IPV6,
         )
+        common = {
+            "version": 6,
+            "dscp": dscp,
+            "ecn": Ecn.ECT0,
+            "hop_limit": self.settings.hop_limit,
+        }
+        outer = _build(
+            headers.IPV6,
+            **common,
+            payload_length=payload_length,
+            next_header=NextHeader.IPV6,
+            source=port.underlay,
+            destination=taken.carrier,
+        )
+        inner = _build(
+            headers.IPV6,
+            **common,
+            flow_label=Cat(flow_label, Const(0, 4)),
+            payload_length=udp_length,
+            next_header=NextHeader.UDP,
+            source=self.settings.loopback,
+            destination=taken.destination,
+        )
+        udp = _build(
+            headers.UDP,
+            source_port=source_port,
+            destination_port=self.settings.udp_port,
+            length=udp_length,
+        )
+        bth = _build(
+            headers.BTH,
+            opcode=taken.opcode,
+            pad=pad,
+            p_key=0xFFFF,
+            dqp=taken.dqp,
+            ack_request=taken.ack_request,
+            retransmission=taken.retransmission,
+            timestamped=timestamped,
+            psn=taken.psn,
+        )
+        packet = Cat(inner, udp, bth, extension)
+        octets = Signal(8 * HEADER_OCTETS_MAX)
+        m.d.comb += octets.eq(Cat(ethernet, Mux(taken.srv6, Cat(outer, packet), packet)))
         return octets
 
 
@@ -256,5 +272,12 @@ def _to_octets(view):
     return view.shape().to_octets(view)
 
 
-def _is_any(opcode, opcodes):
-    return sum((opcode == number for number in opcodes), start=0) != 0
+def _build(header, **fields):
+    """Return the octets of a header; fields left out are zero, the others of their exact width."""
+    layout = HeaderLayout(header)
+    values = [
+        Const(field, width) if isinstance(field, int) else Value.cast(field)
+        for name, width in reversed(header.fields.items())
+        for field in [fields.get(name, 0)]
+    ]
+    return layout.to_octets(data.View(layout, Cat(values)))
