@@ -5,10 +5,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor, Settings
+from mrcnic.hdl.descriptor import Settings
 from mrcnic.hdl.wire.opcodes import Ecn, Opcode
 
-from .frame import InnerBeat
+from .frame import HeaderFields, InnerBeat
 from .header_collector import HEADER_OCTETS, HeaderView, is_write
 
 __all__ = ["DescriptorBuilder"]
@@ -32,8 +32,8 @@ class DescriptorBuilder(wiring.Component):
         Inner packets, as they come out of a :class:`.HeaderCollector`.
     settings : ``In(Settings(config))``
         Settings.
-    o : ``Out(RxDescriptor(config))``
-        With the last beat: descriptor, but for ``lane``, ``octets``, ``payload`` and ``no_room``.
+    o : ``Out(HeaderFields(config))``
+        With the last beat: what the headers say.
     """
 
     def __init__(self, config: NicConfig):
@@ -41,7 +41,7 @@ class DescriptorBuilder(wiring.Component):
             "i": In(InnerBeat(config)),
             "headers": In(8 * HEADER_OCTETS),
             "settings": In(Settings(config)),
-            "o": Out(RxDescriptor(config)),
+            "o": Out(HeaderFields(config)),
         })
 
     def elaborate(self, platform):

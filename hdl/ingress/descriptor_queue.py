@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from operator import index
 
-from amaranth.hdl import Cat, Module
-from amaranth.lib import fifo, stream, wiring
+from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import RxDescriptor
+
+from .frame import QueuedFields
 
 __all__ = ["DESCRIPTORS", "DescriptorQueue"]
 
@@ -32,7 +34,7 @@ class DescriptorQueue(wiring.Component):
 
     Members
     -------
-    i : ``In(RxDescriptor(config))``
+    i : ``In(QueuedFields(config))``
         Descriptor to be queued.
     push : ``In(1)``
         Queue it; only if there is ``room``.
@@ -46,7 +48,7 @@ class DescriptorQueue(wiring.Component):
         self.widths = dict(widths)
         self.port = index(port)
         super().__init__({
-            "i": In(RxDescriptor(config)),
+            "i": In(QueuedFields(config)),
             "push": In(1),
             "room": Out(1),
             "o": Out(stream.Signature(RxDescriptor(config))),
@@ -55,22 +57,25 @@ class DescriptorQueue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        def kept(descriptor):
-            return Cat(_value(descriptor[name])[:width] for name, width in self.widths.items())
-
-        m.submodules.queue = queue = fifo.SyncFIFOBuffered(
-            width=sum(self.widths.values()), depth=DESCRIPTORS
-        )
-        m.d.comb += queue.w_data.eq(kept(self.i))
+        row = data.StructLayout(self.widths)
+        m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=row.size, depth=DESCRIPTORS)
+        kept = (Value.cast(self.i[name])[:width] for name, width in self.widths.items())
+        m.d.comb += queue.w_data.eq(Cat(kept))
         m.d.comb += queue.w_en.eq(self.push)
         m.d.comb += self.room.eq(queue.w_rdy)
-        m.d.comb += kept(self.o.payload).eq(queue.r_data)
-        m.d.comb += self.o.payload.lane.eq(self.port)
+
+        # One assignment for all, in the order of the layout.
+        read = data.View(row, queue.r_data)
+        fields = []
+        for name, entry in self.o.payload.shape():
+            kept = self.widths.get(name, 0)
+            if kept:
+                fields.append(read[name])
+            if kept < entry.width:
+                fields.append(Const(self.port if name == "lane" else 0, entry.width - kept))
+        m.d.comb += self.o.payload.eq(Cat(fields))
+
         m.d.comb += self.o.valid.eq(queue.r_rdy)
         m.d.comb += queue.r_en.eq(self.o.ready)
 
         return m
-
-
-def _value(field):
-    return field.as_value() if hasattr(field, "as_value") else field

@@ -14,7 +14,7 @@ from mrcnic.hdl.packet.keep import end_to_keep
 from mrcnic.hdl.wire.opcodes import Opcode
 
 from .descriptor_queue import DescriptorQueue
-from .frame import Piece
+from .frame import HeaderFields, Piece
 from .header_collector import is_write
 from .packet_checker import Findings
 from .reasons import CHECKS, EVENTS
@@ -51,8 +51,8 @@ class Dispatcher(wiring.Component):
         Verdict. What follows belongs to the same packet in the same cycle.
     findings : ``In(Findings(config))``
         What else was found of it.
-    fields : ``In(RxDescriptor(config))``
-        Its descriptor, but for ``octets``, ``payload``, ``no_room``.
+    fields : ``In(HeaderFields(config))``
+        What its headers say.
     piece_valid, piece : ``In(1)``, ``In(Piece(config))``
         Payload of it; the last piece together with the verdict, others before.
     requests, responses, payload, events : as in :class:`.IngressLane`
@@ -64,7 +64,7 @@ class Dispatcher(wiring.Component):
         super().__init__({
             "icrc": In(data.StructLayout({"valid": 1, "good": 1})),
             "findings": In(Findings(config)),
-            "fields": In(RxDescriptor(config)),
+            "fields": In(HeaderFields(config)),
             "piece_valid": In(1),
             "piece": In(Piece(config)),
             "requests": Out(stream.Signature(RxDescriptor(config))),
@@ -124,7 +124,7 @@ class Dispatcher(wiring.Component):
 
         has_payload = self.piece_valid & self.piece.last
         for queue in (requests, responses):
-            m.d.comb += queue.i.eq(self.fields)
+            m.d.comb += [queue.i[name].eq(self.fields[name]) for name, _ in HeaderFields(config)]
             m.d.comb += queue.i.octets.eq(self.findings.octets)
             m.d.comb += queue.i.payload.eq(has_payload & ~fifo.dropped)
             m.d.comb += queue.i.no_room.eq(fifo.dropped)

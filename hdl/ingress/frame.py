@@ -3,6 +3,7 @@
 from amaranth.lib import data
 
 from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import RxDescriptor
 from mrcnic.hdl.wire import headers
 
 __all__ = [
@@ -10,8 +11,10 @@ __all__ = [
     "MAX_SRH_UNITS",
     "FrameBeat",
     "FrameNotes",
+    "HeaderFields",
     "InnerBeat",
     "Piece",
+    "QueuedFields",
     "max_frame_octets",
 ]
 
@@ -153,3 +156,21 @@ class Piece(data.StructLayout):
             "data": 8 * config.beat_octets,
             "end": range(config.beat_octets),
         })
+
+
+class QueuedFields(data.StructLayout):
+    """A receive descriptor but for ``lane``, which is the same in all descriptors of a lane."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__(_members(config, without=("lane",)))
+
+
+class HeaderFields(data.StructLayout):
+    """A receive descriptor as far as the headers tell."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__(_members(config, without=("lane", "octets", "payload", "no_room")))
+
+
+def _members(config, without):
+    return {name: entry.shape for name, entry in RxDescriptor(config) if name not in without}

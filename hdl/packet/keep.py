@@ -1,6 +1,6 @@
 """From ``keep`` of a beat to the place of its last octet, and back."""
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Const, Value
 
 __all__ = ["end_to_keep", "keep_to_end"]
 
@@ -21,4 +21,4 @@ def keep_to_end(keep: Value) -> Value:
 
 def end_to_keep(end: Value, octets: int) -> Value:
     """Return ``keep`` of a beat of ``octets`` octets, the last of which is at place ``end``."""
-    return Cat(end >= place for place in range(octets))
+    return Cat(Const(1, 1), *(end >= place for place in range(1, octets)))
