@@ -1,8 +1,9 @@
 """A set of indices that wait for service."""
 
-from operator import index
+from functools import reduce
+from operator import index, or_
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -62,10 +63,9 @@ class PendingSet(wiring.Component):
         # What is left to serve of this group in this round.
         left = Signal(size)
         live = Signal(size)
-        with m.Switch(group):
-            for n, waiting in enumerate(groups):
-                with m.Case(n):
-                    m.d.comb += live.eq(waiting & left)
+        m.d.comb += live.eq(
+            left & reduce(or_, (Mux(group == n, waiting, 0) for n, waiting in enumerate(groups)))
+        )
 
         with m.If(self.o.ready | ~self.o.valid):
             m.d.sync += self.o.valid.eq(live.any())
