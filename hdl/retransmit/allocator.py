@@ -1,6 +1,6 @@
 """From a new packet to a slot, and to the fetch of its payload."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -62,15 +62,14 @@ class Allocator(wiring.Component):
         packet = self.i.payload
 
         # The lane after the one that was used last goes first.
-        lane, last = Signal(index_bits(lanes)), Signal(index_bits(lanes))
+        lane, last, found = Signal(index_bits(lanes)), Signal(index_bits(lanes)), Signal()
         idle = [~fetch.valid for fetch in self.fetch]
-        found = Signal()
+        choice = 0
         for n in reversed(range(lanes)):
-            with m.If(idle[n]):
-                m.d.comb += [lane.eq(n), found.eq(1)]
+            choice = Mux(idle[n], n, choice)
         for n in reversed(range(1, lanes)):
-            with m.If(idle[n] & (last < n)):
-                m.d.comb += lane.eq(n)
+            choice = Mux(idle[n] & (last < n), n, choice)
+        m.d.comb += [lane.eq(choice), found.eq(Cat(idle).any())]
 
         # The row is opened first, and the packet taken when that is done.
         opened = Signal()

@@ -182,9 +182,13 @@ class LossRule(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        finding, state, action = self.finding, self.state, self.action
+        finding, state = self.finding, self.state
         m.submodules.stamps = stamps = StampRule()
         m.submodules.retry = retry = RetryRule()
+
+        # Signals of their own: no tool sees through a structure that is used while it is filled.
+        retire, resend, fail, probe = Signal(), Signal(), Signal(), Signal()
+        cause = Signal(Cause)
 
         # Free what was acknowledged. An answered probe is noted first; the slot waits a lap.
         live = Signal()
@@ -199,13 +203,12 @@ class LossRule(wiring.Component):
                 & (finding.answer.probe_id == (state.probe_count | (PROBE_MARK << 8)))
             ),
             waiting.eq(live & ~finding.acked),
-            action.retire.eq(live & finding.acked & ~answered & self.room.retired),
-            action.free.eq(action.retire | (finding.settled & ~live)),
+            retire.eq(live & finding.acked & ~answered & self.room.retired),
             stamps.state.eq(state.stamps),
             stamps.stamp.eq(finding.stamp),
             stamps.limit.eq(finding.stamp_limit),
             # Too early an answer to a resend is the answer to the send before it.
-            stamps.acked.eq(action.retire & (~finding.resent | finding.travelled)),
+            stamps.acked.eq(retire & (~finding.resent | finding.travelled)),
             stamps.probe_acked.eq(answered),
             stamps.probe_stamp.eq(finding.probe_stamp),
         ]
@@ -226,20 +229,55 @@ class LossRule(wiring.Component):
         fatal = finding.refused & (finding.refusal == Refusal.FATAL)
         lost = finding.cut_off | by_nack | by_hole | by_timeout
         with m.If(finding.cut_off):
-            m.d.comb += action.cause.eq(Cause.PORT)
+            m.d.comb += cause.eq(Cause.PORT)
         with m.Elif(by_nack):
-            m.d.comb += action.cause.eq(Cause.NACK)
+            m.d.comb += cause.eq(Cause.NACK)
         with m.Elif(by_hole):
-            m.d.comb += action.cause.eq(Cause.HOLE)
+            m.d.comb += cause.eq(Cause.HOLE)
         with m.Else():
-            m.d.comb += action.cause.eq(Cause.TIMEOUT)
+            m.d.comb += cause.eq(Cause.TIMEOUT)
         m.d.comb += [
-            action.fail.eq(judged & (fatal | retry.exhausted)),
-            action.status.eq(Mux(fatal, Status.REMOTE_ERROR, Status.RETRY_EXCEEDED)),
-            action.resend.eq(judged & ~action.fail & lost),
-            action.blame.eq(action.resend & blame),
+            fail.eq(judged & (fatal | retry.exhausted)),
+            resend.eq(judged & ~fail & lost),
         ]
 
+        self._charge(m, retry, judged, by_nack, by_timeout & ~by_hole)
+
+        # Ask the peer where nothing else would make it speak.
+        unanswered = ahead(self.now, (state.probe_time + retry.rto)[:NOW_BITS]) > 0
+        wanted = finding.quiet | (expired & ~stamps.later & finding.oldest)
+        m.d.comb += [
+            probe.eq(judged & wanted & (~state.probing | unanswered) & ~answered & self.room.probe),
+        ]
+
+        m.d.comb += [
+            self.action.free.eq(retire | (finding.settled & ~live)),
+            self.action.retire.eq(retire),
+            self.action.resend.eq(resend),
+            self.action.cause.eq(cause),
+            self.action.blame.eq(resend & blame),
+            self.action.fail.eq(fail),
+            self.action.status.eq(Mux(fatal, Status.REMOTE_ERROR, Status.RETRY_EXCEEDED)),
+            self.action.probe.eq(probe),
+            self.action.probe_id.eq((state.probe_count + 1)[:8] | (PROBE_MARK << 8)),
+        ]
+        m.d.comb += [
+            self.next.stamps.eq(stamps.next),
+            self.next.retry.eq(retry.next),
+            self.next.known.eq(state.known | live),
+            self.next.cack.eq(finding.cack),
+            self.next.failed.eq(state.failed | fail),
+            self.next.probing.eq((state.probing & ~answered) | probe),
+            self.next.probe_count.eq(state.probe_count + probe),
+            self.next.probe_time.eq(Mux(probe, self.now, state.probe_time)),
+        ]
+
+        return m
+
+    def _charge(self, m, retry, judged, by_nack, by_timeout):
+        """Connect the retry counter, and charge it for a NACK or a time-out."""
+        finding, state = self.finding, self.state
+        first_trim = (finding.refusal == Refusal.AT_ONCE) & ~finding.resent
         m.d.comb += [
             retry.state.eq(state.retry),
             retry.progress.eq(~state.known | (state.cack != finding.cack)),
@@ -248,40 +286,6 @@ class LossRule(wiring.Component):
             retry.limit.eq(finding.retry_limit),
             retry.endless.eq(finding.endless),
             retry.now.eq(self.now),
-            retry.timeout.eq(judged & by_timeout & ~finding.cut_off & ~by_nack & ~by_hole),
-            retry.nack.eq(
-                judged
-                & by_nack
-                & ~finding.cut_off
-                & ((finding.refusal != Refusal.AT_ONCE) | finding.resent)
-            ),
+            retry.timeout.eq(judged & by_timeout & ~finding.cut_off & ~by_nack),
+            retry.nack.eq(judged & by_nack & ~finding.cut_off & ~first_trim),
         ]
-
-        # Ask the peer where nothing else would make it speak.
-        unanswered = ahead(self.now, (state.probe_time + retry.rto)[:NOW_BITS]) > 0
-        wanted = finding.quiet | (expired & ~stamps.later & finding.oldest)
-        m.d.comb += [
-            action.probe.eq(
-                judged & wanted & (~state.probing | unanswered) & ~answered & self.room.probe
-            ),
-            action.probe_id.eq((state.probe_count + 1)[:8] | (PROBE_MARK << 8)),
-        ]
-
-        m.d.comb += [
-            self.next.eq(state),
-            self.next.known.eq(state.known | live),
-            self.next.cack.eq(finding.cack),
-            self.next.failed.eq(state.failed | action.fail),
-            self.next.stamps.eq(stamps.next),
-            self.next.retry.eq(retry.next),
-        ]
-        with m.If(action.probe):
-            m.d.comb += [
-                self.next.probing.eq(1),
-                self.next.probe_count.eq(state.probe_count + 1),
-                self.next.probe_time.eq(self.now),
-            ]
-        with m.Elif(answered):
-            m.d.comb += self.next.probing.eq(0)
-
-        return m
