@@ -70,11 +70,12 @@ class NicPorts(wiring.Component):
             add_interface(f"m_axis_tx{p}", tx.o)
             for name, _field in self.nic.mac_status[p].shape():
                 add(f"mac{p}_{name}", In, self.nic.mac_status[p][name])
-            add_interface(f"m_axi{p}", self.nic.axi[p])
+            add_interface(f"m_axi{p}", self.nic.memory_read[p])
+            add_interface(f"m_axi{p}", self.nic.memory_write[p])
         add_stream("s_axis_wr", self.nic.work, into=True)
         add_stream("m_axis_cq", self.nic.completions, into=False)
         add_stream("m_axis_rq", self.nic.received, into=False)
-        add_interface("s_axil", self.nic.axil)
+        add_interface("s_axil", self.nic.registers)
         super().__init__(members)
 
     def elaborate(self, platform):

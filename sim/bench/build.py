@@ -14,6 +14,7 @@ from amaranth.back import verilog
 
 import mrcnic.hdl.config
 from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.packet.deep_memory import with_deep_memory
 from mrcnic.hdl.ports import NicPorts
 
 from .pair import pair_verilog
@@ -34,7 +35,8 @@ def nic_verilog(config: NicConfig, *, name: str) -> str:
 
 
 def _verilog(ports: NicPorts, *, name: str) -> str:
-    return verilog.convert(ports, name=name, emit_src=False)
+    converted = verilog.convert(ports, name=name, emit_src=False, platform="generate")
+    return with_deep_memory(converted)
 
 
 def cache_dir() -> Path:
@@ -61,6 +63,11 @@ class Build:
         self.folder = folder
         self.simulator = simulator
         self.fresh = fresh
+
+    @property
+    def event_names(self) -> list[str]:
+        """Names of the NICs' counters."""
+        return json.loads((self.folder / "events.json").read_text())
 
 
 def _digest(config: NicConfig, simulator: str) -> str:
@@ -107,6 +114,7 @@ def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None)
         # The wrapper first: converting the component elaborates it, and that can be done once.
         wrapper = pair_verilog(ports, module="mrcnic")
         (folder / "pair.v").write_text(wrapper)
+        (folder / "events.json").write_text(json.dumps(ports.nic.event_names))
         (folder / "mrcnic.v").write_text(_verilog(ports, name="mrcnic"))
 
         progress("compile")

@@ -1,0 +1,218 @@
+"""The top level: rooms put together, and no logic."""
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor import (
+    Completion,
+    EvEvent,
+    MacStatus,
+    ReceiveCompletion,
+    RxDescriptor,
+    TableWrite,
+    TxRequest,
+    WorkRequest,
+)
+from mrcnic.hdl.egress.lane import EgressLane
+from mrcnic.hdl.health.port_monitor import PortMonitor
+from mrcnic.hdl.host.axi import axi4_lite_signature, axi4_read_signature, axi4_write_signature
+from mrcnic.hdl.host.csr import RegisterBank
+from mrcnic.hdl.host.dma_read import DmaRead
+from mrcnic.hdl.host.dma_write import DmaWrite
+from mrcnic.hdl.host.registers import ADDRESS_BITS
+from mrcnic.hdl.ingress.lane import IngressLane
+from mrcnic.hdl.packet.beat import packet_signature
+from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
+from mrcnic.hdl.packet.stream_fork import StreamFork
+from mrcnic.hdl.packet.tick_counter import TickCounter
+from mrcnic.hdl.requester.requester import Requester
+from mrcnic.hdl.responder.responder import Responder
+from mrcnic.hdl.retransmit.buffer import RetransmitBuffer
+from mrcnic.hdl.spray.sprayer import Sprayer
+
+__all__ = ["Nic"]
+
+
+class Nic(wiring.Component):
+    """One engine, and a lane for each port.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Attributes
+    ----------
+    event_names : :class:`tuple` of :class:`str`
+        What is counted, in the order of the counters. Each starts with its room, or with ``port<p>_``.
+
+    Members
+    -------
+    rx : ``In(packet_signature(beat_octets, user_shape=1)).array(lanes)``
+        Frames from each MAC, without frame check sequence. ``user`` in the last beat: a bad frame.
+    tx : ``Out(packet_signature(beat_octets)).array(lanes)``
+        Frames to each MAC; no idle beat inside a frame.
+    mac_status : ``In(MacStatus()).array(lanes)``
+        Status pins of each MAC.
+    work : ``In(stream.Signature(WorkRequest(config)))``
+        Work requests.
+    completions : ``Out(stream.Signature(Completion(config)))``
+        Ends of work requests.
+    received : ``Out(stream.Signature(ReceiveCompletion(config)))``
+        Immediates that have arrived.
+    memory_read, memory_write : ``Out(axi4_read_signature(beat_octets)).array(lanes)``, same
+        Host memory, a master for each lane.
+    registers : ``In(axi4_lite_signature(ADDRESS_BITS))``
+        Registers, as ``docs/registers.md`` describes them.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        lanes = range(config.lanes)
+        self._requester = Requester(config)
+        self._retransmit = RetransmitBuffer(config)
+        self._spray = Sprayer(config)
+        self._responder = Responder(config)
+        self._egress = [EgressLane(config, port=p) for p in lanes]
+        self._ingress = [IngressLane(config, port=p) for p in lanes]
+        self._dma_read = [DmaRead(config) for _ in lanes]
+        self._dma_write = [DmaWrite(config) for _ in lanes]
+        self._monitors = [PortMonitor(config, port=p) for p in lanes]
+
+        engine = {
+            "requester": self._requester,
+            "retransmit": self._retransmit,
+            "spray": self._spray,
+            "responder": self._responder,
+        }
+        per_port = (
+            self._egress, self._ingress, self._dma_read, self._dma_write, self._monitors
+        )  # fmt: skip
+        self._reporters = [(f"{name}_", room) for name, room in engine.items()]
+        self._reporters += [(f"port{p}_", room[p]) for p in lanes for room in per_port]
+        self.event_names = tuple(
+            f"{prefix}{name}" for prefix, room in self._reporters for name, _ in room.events.shape()
+        )
+        octets = config.beat_octets
+        super().__init__({
+            "rx": In(packet_signature(octets, user_shape=1)).array(config.lanes),
+            "tx": Out(packet_signature(octets)).array(config.lanes),
+            "mac_status": In(MacStatus()).array(config.lanes),
+            "work": In(stream.Signature(WorkRequest(config))),
+            "completions": Out(stream.Signature(Completion(config))),
+            "received": Out(stream.Signature(ReceiveCompletion(config))),
+            "memory_read": Out(axi4_read_signature(octets)).array(config.lanes),
+            "memory_write": Out(axi4_write_signature(octets)).array(config.lanes),
+            "registers": In(axi4_lite_signature(ADDRESS_BITS)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        m.submodules.requester = self._requester
+        m.submodules.retransmit = self._retransmit
+        m.submodules.spray = self._spray
+        m.submodules.responder = self._responder
+        for p in range(self.config.lanes):
+            m.submodules[f"egress_{p}"] = self._egress[p]
+            m.submodules[f"ingress_{p}"] = self._ingress[p]
+            m.submodules[f"dma_read_{p}"] = self._dma_read[p]
+            m.submodules[f"dma_write_{p}"] = self._dma_write[p]
+            m.submodules[f"monitor_{p}"] = self._monitors[p]
+
+        self._connect_host(m)
+        self._connect_outwards(m)
+        self._connect_inwards(m)
+        self._connect_lanes(m)
+        return m
+
+    def _connect_host(self, m):
+        m.submodules.tick = tick = TickCounter(clk_hz=self.config.clk_hz)
+        m.submodules.bank = bank = RegisterBank(self.config, self.event_names)
+        m.submodules.tables = tables = StreamFork(TableWrite(), outputs=4)
+        engine = (self._requester, self._retransmit, self._spray, self._responder)
+
+        connect(m, flipped(self.registers), bank.axil)
+        connect(m, bank.table, tables.i)
+        for room, write in zip(engine, tables.o, strict=True):
+            connect(m, write, room.table)
+            m.d.comb += room.settings.eq(bank.settings)
+            m.d.comb += room.now.eq(tick.now)
+        for p, monitor in enumerate(self._monitors):
+            for room in (self._egress[p], self._ingress[p], monitor):
+                m.d.comb += room.settings.eq(bank.settings)
+            m.d.comb += self._egress[p].now.eq(tick.now)
+            m.d.comb += monitor.now.eq(tick.now)
+            m.d.comb += monitor.mac.eq(self.mac_status[p])
+            for name in ("up", "link", "remote", "clock"):
+                m.d.comb += bank.port_status[p][name].eq(getattr(monitor, name))
+
+        m.d.comb += bank.now.eq(tick.now)
+        m.d.comb += bank.occupied_slots.eq(self._retransmit.occupied)
+        m.d.comb += bank.events.eq(Cat(room.events.as_value() for _, room in self._reporters))
+
+    def _connect_outwards(self, m):
+        requester, retransmit, spray = self._requester, self._retransmit, self._spray
+
+        connect(m, flipped(self.work), requester.i)
+        connect(m, requester.o, flipped(self.completions))
+        connect(m, requester.allocate, retransmit.allocate)
+        connect(m, requester.acknowledgement, retransmit.acknowledgement)
+        connect(m, requester.nack, retransmit.nack)
+        connect(m, requester.stopped, retransmit.stopped)
+        connect(m, retransmit.retired, requester.retired)
+        connect(m, retransmit.failed, requester.failed)
+
+        # Reports first: they are small, and what the peer waits for.
+        m.submodules.sends = sends = StreamArbiter(TxRequest(self.config), inputs=4, priority=True)
+        sources = (self._responder.reports, requester.probe, retransmit.probe, retransmit.send)
+        for source, i in zip(sources, sends.i, strict=True):
+            connect(m, source, i)
+        connect(m, sends.o, spray.i)
+        m.d.comb += retransmit.picked_valid.eq(spray.picked_valid)
+        m.d.comb += retransmit.picked.eq(spray.picked)
+
+        m.submodules.ev_events = ev_events = StreamArbiter(EvEvent(self.config), inputs=2)
+        connect(m, requester.ev_events, ev_events.i[0])
+        connect(m, retransmit.ev_events, ev_events.i[1])
+        connect(m, ev_events.o, spray.ev_events)
+
+        up = Cat(monitor.up for monitor in self._monitors)
+        m.d.comb += retransmit.port_up.eq(up)
+        m.d.comb += spray.port_up.eq(up)
+
+    def _connect_inwards(self, m):
+        lanes = self.config.lanes
+        m.submodules.requests = requests = StreamArbiter(RxDescriptor(self.config), inputs=lanes)
+        m.submodules.responses = responses = StreamArbiter(RxDescriptor(self.config), inputs=lanes)
+        for p, ingress in enumerate(self._ingress):
+            connect(m, ingress.requests, requests.i[p])
+            connect(m, ingress.responses, responses.i[p])
+        connect(m, requests.o, self._responder.i)
+        connect(m, responses.o, self._requester.responses)
+
+        connect(m, self._responder.o, flipped(self.received))
+        m.d.comb += self._responder.written.eq(Cat(dma.written for dma in self._dma_write))
+        m.d.comb += self._responder.write_error.eq(Cat(dma.error for dma in self._dma_write))
+
+    def _connect_lanes(self, m):
+        retransmit = self._retransmit
+        for p in range(self.config.lanes):
+            egress, ingress = self._egress[p], self._ingress[p]
+            dma_read, dma_write = self._dma_read[p], self._dma_write[p]
+
+            connect(m, flipped(self.rx[p]), ingress.i)
+            connect(m, egress.o, flipped(self.tx[p]))
+            connect(m, self._spray.o[p], egress.i)
+            m.d.comb += egress.up.eq(self._monitors[p].up)
+
+            connect(m, egress.fetch, retransmit.read[p])
+            connect(m, retransmit.payload[p], egress.payload)
+            connect(m, retransmit.fetch[p], dma_read.i)
+            connect(m, dma_read.o, retransmit.store[p])
+            connect(m, self._responder.verdict[p], dma_write.i)
+            connect(m, ingress.payload, dma_write.payload)
+            connect(m, dma_read.axi, flipped(self.memory_read[p]))
+            connect(m, dma_write.axi, flipped(self.memory_write[p]))

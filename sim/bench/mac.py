@@ -1,0 +1,180 @@
+"""MACs between the lanes of the simulated NICs and a fabric, in one task for all of them."""
+
+from collections import deque
+from collections.abc import Callable
+
+from cocotb.triggers import RisingEdge
+
+__all__ = ["Mac", "Macs"]
+
+#: Octets around a frame on the wire: preamble, frame check sequence, gap (IEEE 802.3).
+OVERHEAD_OCTETS = 8 + 4 + 12
+
+
+class Mac:
+    """One port: frames out of ``m_axis_tx`` and into ``s_axis_rx``, at the rate of the wire.
+
+    A frame that the NIC has begun is taken in every cycle, as a real MAC would; an idle beat inside
+    a frame is an error, since it would kill the frame on the wire. Between frames the MAC is busy
+    until the wire is free.
+
+    Parameters
+    ----------
+    dut
+        Handle of the design.
+    side : :class:`str`
+        Prefix of the NIC's ports.
+    port : :class:`int`
+        Number of the port.
+    beat_octets : :class:`int`
+        Octets per beat.
+    rate_bps : :class:`int`
+        Rate of the wire.
+    """
+
+    def __init__(self, dut, *, side: str, port: int, beat_octets: int, rate_bps: int):
+        self.name = f"{side}{port}"
+        self.beat_octets = beat_octets
+        self.ps_per_octet = 8 * 10**12 // rate_bps
+        tx, rx = f"{side}_m_axis_tx{port}_", f"{side}_s_axis_rx{port}_"
+        self._tx = [getattr(dut, tx + n) for n in ("tvalid", "tdata", "tkeep", "tlast")]
+        self._tx_ready = getattr(dut, f"{tx}tready")
+        self._rx_valid = getattr(dut, f"{rx}tvalid")
+        self._rx = [getattr(dut, rx + n) for n in ("tdata", "tkeep", "tlast", "tuser")]
+        self._status = {
+            name: getattr(dut, f"{side}_mac{port}_{name}")
+            for name in ("aligned", "local_fault", "remote_fault", "hi_ber", "heartbeat")
+        }
+        self._octets = bytearray()
+        self._started_at = 0  # when the frame that crosses began
+        self._free_at = 0  # when the wire out is free, in ps
+        self._ready = False
+        self._inbox: deque[bytes] = deque()
+        self._beats: deque[tuple[int, int, int]] = deque()
+        self._driving = False
+        self.up = True
+        self.underruns = 0
+        self.tx_beats = 0
+
+    def reset(self):
+        """Drive every input of the port to a defined value; the link is up."""
+        self._tx_ready.value = 0
+        self._rx_valid.value = 0
+        for handle in self._rx:
+            handle.value = 0
+        for name, handle in self._status.items():
+            handle.value = name == "aligned"
+
+    def set_link(self, up: bool):
+        """Plug the cable, or pull it: the status pins say so."""
+        self.up = up
+        self._status["aligned"].value = up
+
+    def deliver(self, frame: bytes):
+        """Queue ``frame`` for the NIC."""
+        self._inbox.append(frame)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way through this port."""
+        return not (self._octets or self._inbox or self._beats)
+
+    def sample(self, now_ps: int) -> bytes | None:
+        """Look at the outputs of the cycle that ends; return a frame that ended with it."""
+        valid, data, keep, last = self._tx
+        if not self._ready:
+            return None
+        if not valid.value:
+            self.underruns += bool(self._octets)
+            return None
+        self.tx_beats += 1
+        if not self._octets:
+            self._started_at = max(now_ps, self._free_at)
+        count = int(keep.value).bit_count()
+        self._octets += int(data.value).to_bytes(self.beat_octets, "little")[:count]
+        if not last.value:
+            return None
+        frame = bytes(self._octets)
+        self._octets.clear()
+        self._free_at = self._started_at + (len(frame) + OVERHEAD_OCTETS) * self.ps_per_octet
+        return frame
+
+    def drive(self, now_ps: int):
+        """Set the inputs of the cycle that begins."""
+        ready = bool(self._octets) or now_ps >= self._free_at
+        if ready != self._ready:
+            self._ready = ready
+            self._tx_ready.value = ready
+        if not self._beats and self._inbox:
+            self._cut(self._inbox.popleft())
+        if self._beats:
+            for handle, value in zip(self._rx, self._beats.popleft(), strict=True):
+                handle.value = value
+            if not self._driving:
+                self._driving = True
+                self._rx_valid.value = 1
+        elif self._driving:
+            self._driving = False
+            self._rx_valid.value = 0
+
+    def _cut(self, frame: bytes):
+        size = self.beat_octets
+        for start in range(0, len(frame), size):
+            octets = frame[start : start + size]
+            last = start + size >= len(frame)
+            self._beats.append((
+                int.from_bytes(octets, "little"),
+                (1 << len(octets)) - 1,
+                int(last),
+                0,
+            ))
+
+
+class Macs:
+    """All MACs of a simulation and the fabric between them.
+
+    Parameters
+    ----------
+    macs : list of :class:`Mac`
+    fabric : :class:`~mrcnic.sim.fabric.fabric.Fabric`
+        Its port names are those of the MACs.
+    clk
+        Clock of the design.
+    period_ps : :class:`int`
+        Its period.
+    """
+
+    def __init__(self, macs: list[Mac], fabric, *, clk, period_ps: int):
+        self.macs = {mac.name: mac for mac in macs}
+        self.fabric = fabric
+        self.clk = clk
+        self.period_ps = period_ps
+        self.cycles = 0
+        self.sent: Callable[[str, bytes, int], None] = lambda port, frame, time_ps: None
+        self.received: Callable[[str, bytes, int], None] = lambda port, frame, time_ps: None
+        self.every_cycle: list[Callable[[int], None]] = []
+
+    @property
+    def now_ps(self) -> int:
+        """Time since the start, in picoseconds."""
+        return self.cycles * self.period_ps
+
+    async def run(self):
+        """Carry frames for ever."""
+        macs = list(self.macs.values())
+        while True:
+            await RisingEdge(self.clk)
+            self.cycles += 1
+            now = self.now_ps
+            for mac in macs:
+                frame = mac.sample(now)
+                if frame is not None:
+                    self.sent(mac.name, frame, now)
+                    self.fabric.send(mac.name, frame, now)
+            for time_ps, port, frame in self.fabric.advance(now):
+                self.received(port, frame, time_ps)
+                self.macs[port].deliver(frame)
+            for mac in macs:
+                mac.drive(now)
+            for hook in self.every_cycle:
+                hook(now)

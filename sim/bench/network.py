@@ -1,0 +1,194 @@
+"""Two hosts and the fabric between them: addresses, paths, queue pairs."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.sim.codec.usid import Usid, UsidKind
+from mrcnic.sim.driver.attributes import Carrier, QpAttributes
+from mrcnic.sim.driver.memory import MemoryRegions
+from mrcnic.sim.driver.nic import Nic, PortAddresses
+from mrcnic.sim.driver.profiles import Profiles, spread_evs
+from mrcnic.sim.driver.qp import QueuePair, QueuePairs
+from mrcnic.sim.fabric.fabric import Fabric
+from mrcnic.sim.fabric.faults import drop_if, parse_fault
+from mrcnic.sim.fabric.topology import Host, default_topology
+from mrcnic.sim.model import messages
+
+from .host import Host as SimulatedHost
+from .scoreboard import Scoreboard
+
+__all__ = ["Connection", "Network"]
+
+#: Times of the simulated fabric, in ticks of 128 ns: 8 us there and back when idle, 6 us of queue,
+#: and 10 us of good signs before a port is up.
+_BASE_RTT, _TARGET_DELAY, _HOLD_OFF = 62, 47, 78
+
+#: QPNs are the index of the QP above these.
+_QPNS = {"a": 0x1000, "b": 0x2000}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """A queue pair from A to B, and the key of B's region."""
+
+    sender: QueuePair
+    receiver: QueuePair
+    rkey: int
+
+
+class Network:
+    """Topology, fabric and addresses of a simulation with NICs A and B.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes of both NICs.
+    spec : :class:`dict`
+        What is asked for: ``qps``, ``drop``, ``failures``, ``srv6``, ``psn``, ``seed``.
+    event_names : sequence of :class:`str`
+        Names of the NICs' counters.
+
+    Attributes
+    ----------
+    fabric : :class:`~mrcnic.sim.fabric.fabric.Fabric`
+    sender, receiver : :class:`~mrcnic.sim.fabric.topology.Host`
+        A and B.
+    nics : :class:`dict` of :class:`str` to :class:`~mrcnic.sim.driver.nic.Nic`
+        Drivers, by name of the host, once :meth:`configure` has run.
+    scoreboard : :class:`~mrcnic.sim.bench.scoreboard.Scoreboard`
+        Model of B.
+    """
+
+    def __init__(self, config: NicConfig, spec: dict, event_names: Sequence[str]):
+        self.config = config
+        self.spec = spec
+        self.event_names = event_names
+        self.rng = random.Random(f"network {spec['seed']}")
+        self.topology = default_topology(planes=config.lanes)
+        self.sender, self.receiver = (self.topology.host(name) for name in ("a", "b"))
+        self.fabric = Fabric(self.topology, seed=spec["seed"])
+        self.mtu = config.mtu
+        self.nics: dict[str, Nic] = {}
+        self.scoreboard: Scoreboard | None = None
+        if spec["drop"]:
+            # Once for each packet on its way, so that the chance is that of the whole path.
+            entrances = {link.name for link in self.fabric.links.values() if link.from_host}
+            self.fabric.meddlers.append(
+                drop_if(
+                    lambda frame, time_ps, place: (
+                        place in entrances and self.rng.random() < spec["drop"]
+                    )
+                )
+            )
+
+    @property
+    def rate_bps(self) -> int:
+        """Rate of a link."""
+        return self.fabric.settings.rate_bps
+
+    def begin(self, now_ps: int):
+        """Start the clock of the failures: their times count from here."""
+        for failure in self.spec["failures"]:
+            for fault in parse_fault(failure, self.topology):
+                self.fabric.add_fault(
+                    type(fault)(target=fault.target, time_ps=fault.time_ps + now_ps, up=fault.up)
+                )
+
+    async def configure(
+        self, hosts: dict[str, SimulatedHost], *, target: int, octets: int
+    ) -> list[Connection]:
+        """Set both NICs up, and connect them; return the connections.
+
+        Parameters
+        ----------
+        hosts
+            By name: ``"a"`` and ``"b"``.
+        target, octets : :class:`int`
+            B's memory that A may write to.
+        """
+        profiles = {}
+        for host in (self.sender, self.receiver):
+            nic = await Nic.open(hosts[host.name].registers, event_names=self.event_names)
+            self.nics[host.name] = nic
+            await self._address(nic, host)
+            profiles[host.name] = Profiles(nic)
+            uplinks = [spine + 1 for spine in range(self.topology.spines)]
+            await profiles[host.name].write(0, spread_evs(self.config, uplinks=uplinks))
+        regions = MemoryRegions(self.nics["b"])
+        region = await regions.register(base=target, octets=octets)
+        self.scoreboard = Scoreboard(target=target, octets=octets)
+
+        pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
+        connections = []
+        for n in range(self.spec["qps"]):
+            psn = self.spec["psn"]
+            psns = [self.rng.randrange(1 << 24) if psn is None else psn for _ in "ab"]
+            ends = [
+                (self.sender, self.receiver, psns[0], psns[1]),
+                (self.receiver, self.sender, psns[1], psns[0]),
+            ]
+            a, b = [
+                await pairs[here.name].create(self._attributes(n, here, there, tx, rx))
+                for here, there, tx, rx in ends
+            ]
+            connections.append(Connection(sender=a, receiver=b, rkey=region.rkey))
+            self.scoreboard.add(
+                messages.QueuePair(
+                    qpn=b.attributes.qpn,
+                    remote_qpn=a.attributes.qpn,
+                    rx_psn=psns[0],
+                    mtu=self.mtu,
+                    window=self.config.window,
+                )
+            )
+        await self._wait_for_ports()
+        return connections
+
+    async def _address(self, nic: Nic, host: Host):
+        topology = self.topology
+        await nic.write("loopback", host.address)
+        await nic.write("block", topology.block)
+        await nic.write("base_rtt", _BASE_RTT)
+        await nic.write("target_delay", _TARGET_DELAY)
+        await nic.write("hold_off", _HOLD_OFF)
+        for plane in range(topology.planes):
+            addresses = PortAddresses(
+                own_mac=topology.mac(host, plane),
+                next_hop_mac=topology.next_hop_mac(host, plane),
+                underlay=topology.underlay(host, plane),
+                usid=topology.nic_usid(host, plane),
+            )
+            await nic.set_port(plane, addresses)
+            await nic.enable_port(plane)
+
+    async def _wait_for_ports(self):
+        for nic in self.nics.values():
+            for plane in range(self.topology.planes):
+                while not (await nic.port_status(plane))["up"]:
+                    pass
+
+    def _attributes(self, n: int, here: Host, there: Host, tx: int, rx: int) -> QpAttributes:
+        window = min(8, self.config.window // 128)
+        return QpAttributes(
+            qpn=_QPNS[here.name] + n,
+            remote_qpn=_QPNS[there.name] + n,
+            destination=there.address,
+            carrier=self._carrier(here, there) if self.spec["srv6"] else None,
+            mtu=self.mtu,
+            tx_psn=tx,
+            rx_psn=rx,
+            mpr=window,
+        )
+
+    def _carrier(self, here: Host, there: Host) -> Carrier:
+        usids = [Usid(0, UsidKind.T0, here.leaf + 1)]
+        if here.leaf != there.leaf:
+            usids += [Usid(0, UsidKind.T1, 0), Usid(0, UsidKind.T0, there.leaf + 1)]
+        usids.append(Usid(0, UsidKind.NIC, there.number))
+        return Carrier(
+            block=self.topology.block,
+            usids=[usid.pack() for usid in usids],
+            uplink=1 if here.leaf != there.leaf else None,
+        )

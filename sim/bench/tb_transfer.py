@@ -1,0 +1,173 @@
+"""Bench: A writes a file into B's memory, across a fabric."""
+
+import hashlib
+import random
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+
+from mrcnic.hdl.config import NicConfig
+
+from .host import Host
+from .mac import Mac, Macs
+from .network import Network
+from .observer import Observer
+from .report import read_spec, tell, tell_result
+
+__all__ = ["transfer"]
+
+#: Where the file lies in A's memory, and where it goes in B's.
+SOURCE, TARGET = 0x1_0000, 0x2_0000
+
+#: Guard octets behind the target, which nobody may touch.
+GUARD = b"\xa5" * 4096
+
+#: News of the progress every so many cycles.
+_NEWS_CYCLES = 2000
+
+
+@cocotb.test()
+async def transfer(dut):
+    """Send the file that the specification names, and compare what arrives."""
+    spec = read_spec()
+    config = NicConfig(**spec["config"])
+    content = Path(spec["file"]).read_bytes() if spec["file"] else seeded(spec)
+    period_ps = 10**12 // config.clk_hz
+    memory_octets = 1 << (TARGET + len(content) + len(GUARD)).bit_length()
+
+    hosts = {
+        side: Host(dut, side=side, config=config, memory_octets=memory_octets) for side in "ab"
+    }
+    a, b = hosts["a"], hosts["b"]
+    network = Network(config, spec, spec["event_names"])
+    macs = Macs(
+        [
+            Mac(dut, side=side, port=p, beat_octets=config.beat_octets, rate_bps=network.rate_bps)
+            for side in "ab"
+            for p in range(config.lanes)
+        ],
+        network.fabric,
+        clk=dut.clk,
+        period_ps=period_ps,
+    )
+    observer = Observer(macs, network, pcap=spec["pcap"])
+    await start(dut, hosts.values(), macs, period_ps)
+    connections = await network.configure(hosts, target=TARGET, octets=len(content))
+
+    a.memory.write(SOURCE, content)
+    b.memory.write(TARGET, bytes(len(content)) + GUARD)
+    requests = split(len(content), qps=len(connections), mtu=network.mtu)
+    began_ps = macs.now_ps
+    network.begin(began_ps)
+    outcome = await send_all(a, b, connections, requests, macs, limit=spec["max_cycles"])
+    ended_ps = macs.now_ps
+    counters = {name: await nic.counters() for name, nic in network.nics.items()}
+    observer.close()
+
+    arrived = bytes(b.memory.read(TARGET, len(content)))
+    span_ps = ended_ps - began_ps
+    expected = network.scoreboard
+    result = {
+        "octets": len(content),
+        "qps": len(connections),
+        "cycles": span_ps // period_ps,
+        "total_cycles": macs.cycles,
+        "simulated_us": span_ps / 1e6,
+        "goodput_gbps": len(content) * 8e3 / span_ps,
+        "sha256_sent": hashlib.sha256(content).hexdigest(),
+        "sha256_received": hashlib.sha256(arrived).hexdigest(),
+        "memory_as_modelled": arrived == bytes(expected.memory),
+        "guard_intact": bytes(b.memory.read(TARGET + len(content), len(GUARD))) == GUARD,
+        "immediates_as_modelled": sorted((i.immediate, i.octets) for i in b.immediates)
+        == sorted(expected.immediates),
+        "verdicts": dict(expected.verdicts),
+        "underruns": sum(mac.underruns for mac in macs.macs.values()),
+        "counters": counters,
+        **outcome,
+        **observer.figures(evs=config.evs, began_ps=began_ps),
+    }
+    tell_result(result)
+
+
+def seeded(spec: dict) -> bytes:
+    """Return the content that the seed gives."""
+    return random.Random(spec["seed"]).randbytes(spec["size"])
+
+
+async def start(dut, hosts, macs: Macs, period_ps: int):
+    """Start the clock and the MACs, and reset the design."""
+    dut.rst.value = 1
+    for host in hosts:
+        host.reset()
+    for mac in macs.macs.values():
+        mac.reset()
+    Clock(dut.clk, period_ps, unit="ps").start(start_high=False)
+    await ClockCycles(dut.clk, 4)
+    dut.rst.value = 0
+    cocotb.start_soon(macs.run())
+    for host in hosts:
+        cocotb.start_soon(host.collect_completions())
+        cocotb.start_soon(host.collect_immediates())
+
+
+def split(octets: int, *, qps: int, mtu: int) -> list[tuple[int, int, int]]:
+    """Cut the file into messages of up to 16 packets; return (QP, offset, octets) of each."""
+    size = max(1, min(16 * mtu, -(-octets // qps)))
+    return [
+        (n % qps, start, min(size, octets - start))
+        for n, start in enumerate(range(0, octets, size))
+    ]
+
+
+async def send_all(a, b, connections, requests, macs, *, limit: int) -> dict:
+    """Post every request, as fast as the send queues allow, and wait until all have ended."""
+    waiting = [deque() for _ in connections]
+    for n, (qp, _, _) in enumerate(requests):
+        waiting[qp].append(n)
+    last_of_qp = [queue[-1] for queue in waiting if queue]
+    by_index = {connection.sender.index: k for k, connection in enumerate(connections)}
+    names: dict[tuple[int, int], int] = {}  # QP and identifier to request
+    statuses: dict[int, str] = {}
+    end = macs.cycles + limit
+    next_news = macs.cycles
+    octets_done = 0
+    while len(statuses) < len(requests) and macs.cycles < end:
+        posted = False
+        for k, connection in enumerate(connections):
+            queue = connection.sender.queue
+            if waiting[k] and queue.has_room:
+                n = waiting[k].popleft()
+                _, offset, octets = requests[n]
+                request = queue.post(
+                    local_address=SOURCE + offset,
+                    remote_address=TARGET + offset,
+                    rkey=connection.rkey,
+                    octets=octets,
+                    immediate=n if n in last_of_qp else None,
+                )
+                names[k, request.identifier] = n
+                await a.work.send(**asdict(request))
+                posted = True
+        while a.completed:
+            completion = a.completed.popleft()
+            k = by_index[completion.qp]
+            connections[k].sender.queue.complete(completion.identifier)
+            n = names.pop((k, completion.identifier))
+            statuses[n] = completion.status.name
+            octets_done += requests[n][2]
+        if macs.cycles >= next_news:
+            next_news = macs.cycles + _NEWS_CYCLES
+            tell(octets=octets_done, cycles=macs.cycles)
+        if not posted:
+            await RisingEdge(a.clk)
+    await ClockCycles(a.clk, 50)
+    return {
+        "finished": len(statuses) == len(requests),
+        "failed": sorted({status for status in statuses.values() if status != "OK"}),
+        "messages": len(requests),
+        "immediates_complete": sorted(i.immediate for i in b.immediates) == sorted(last_of_qp),
+    }

@@ -1,0 +1,26 @@
+"""``mrcnic sim``: simulations."""
+
+import click
+
+from .transfer import transfer
+
+__all__ = ["sim"]
+
+#: Commands of the group, each an experiment.
+_SCENARIOS = (transfer,)
+
+
+@click.group(epilog="Example: mrcnic sim transfer --size 1MiB --drop 0.01")
+def sim():
+    """Run two NICs and a fabric in a simulator."""
+
+
+@sim.command("list")
+def list_scenarios():
+    """List what can be simulated."""
+    for scenario in _SCENARIOS:
+        click.echo(f"{scenario.name:<12} {scenario.get_short_help_str(100)}")
+
+
+for _scenario in _SCENARIOS:
+    sim.add_command(_scenario)

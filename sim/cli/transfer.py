@@ -1,0 +1,137 @@
+"""``mrcnic sim transfer``: a file from A to B, across a fabric that loses packets."""
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+from mrcnic.sim.bench.build import build_pair
+from mrcnic.sim.bench.runner import SIMULATORS
+from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_table
+from mrcnic.sim.scenarios.run import simulate
+from mrcnic.sim.scenarios.transfer import TransferSpec
+
+from .options import config_options, make_config, parse_size
+from .output import whole_file
+
+__all__ = ["transfer"]
+
+
+@click.command(epilog="Example: mrcnic sim transfer --size 4MiB --drop 0.01 --fail p0t10@60us")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--size", metavar="OCTETS", help="Send so much random content instead of a file.")
+@config_options(default="sim")
+@click.option(
+    "--simulator", default="verilator", show_default=True, metavar="|".join(SIMULATORS),
+    help="What runs the Verilog.",
+)  # fmt: skip
+@click.option("--qps", default=4, show_default=True, help="Queue pairs to spread the file over.")
+@click.option("--drop", default=0.0, show_default=True, help="Chance of losing a packet per link.")
+@click.option(
+    "--fail", "failures", multiple=True, metavar="NODE@TIME[-TIME]",
+    help="Switch or link that dies at a time, such as p0t10@20us; may be repeated.",
+)  # fmt: skip
+@click.option("--plain", is_flag=True, help="Plain IPv6 instead of SRv6.")
+@click.option("--psn", default=None, metavar="PSN", help="First PSN of every queue pair.")
+@click.option("--seed", default=0, show_default=True, help="Seed of content, losses and PSNs.")
+@click.option("--pcap", type=click.Path(path_type=Path), help="Folder for a capture of each port.")
+@click.option("--plot", type=click.Path(path_type=Path), help="PNG file for a plot over time.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
+def transfer(
+    file, size, preset, overrides, simulator, qps, drop, failures, plain, psn, seed, pcap, plot,
+    json_file,
+):  # fmt: skip
+    """Let A send FILE, or seeded content, to B by RDMA WRITE; compare what arrives."""
+    spec = TransferSpec(
+        config=make_config(preset, overrides),
+        file=_content(file, size),
+        size=parse_size(size) if size else 0,
+        qps=qps,
+        drop=drop,
+        failures=failures,
+        srv6=not plain,
+        psn=_psn(psn),
+        seed=seed,
+        pcap=str(pcap.absolute()) if pcap else None,
+    )
+    if simulator not in SIMULATORS:
+        raise click.UsageError(
+            f"there is no simulator {simulator}; the simulators are {', '.join(SIMULATORS)}"
+        )
+    try:
+        spec.check()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+    console = Console()
+    title = f"{spec.octets:,} octets, preset {preset}, {simulator}, seed {seed}"
+    try:
+        result = _run(spec, simulator, console)
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from None
+
+    console.print(transfer_table(result, title=title))
+    if plot:
+        with whole_file(plot) as target:
+            plot_transfer(result, target, title=title)
+        console.print(f"plot: {plot}")
+    if json_file:
+        with whole_file(json_file) as target:
+            target.write(json.dumps(result, indent=2).encode())
+    if found := problems(result):
+        raise click.ClickException("; ".join(found))
+
+
+def _content(file: Path | None, size: str | None) -> str | None:
+    if (file is None) == (size is None):
+        raise click.UsageError("give either FILE or --size")
+    if file is None:
+        return None
+    if not file.is_file():
+        raise click.UsageError(f"there is no file {file}")
+    if not file.stat().st_size:
+        raise click.UsageError(f"{file} is empty: there is nothing to send")
+    return str(file.absolute())
+
+
+def _psn(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        psn = int(text, 0)
+    except ValueError:
+        psn = -1
+    if psn not in range(1 << 24):
+        raise click.UsageError(f"--psn takes a number from 0 to 0xffffff, not {text}")
+    return psn
+
+
+def _run(spec: TransferSpec, simulator: str, console: Console) -> dict:
+    columns = [TextColumn("{task.description:<10}"), BarColumn(), DownloadColumn()]
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("build", total=None)
+        build = build_pair(
+            spec.config,
+            simulator=simulator,
+            progress=lambda step: bar.update(task, description=step),
+        )
+        bar.reset(task, description="transfer", total=spec.octets)
+        began = time.monotonic()
+        result = simulate(
+            build,
+            "mrcnic.sim.bench.tb_transfer",
+            {
+                **asdict(spec),
+                "max_cycles": spec.max_cycles,
+                "event_names": build.event_names,
+            },
+            progress=lambda news: bar.update(task, completed=news["octets"]),
+            seed=spec.seed,
+        )
+    result["wall_seconds"] = time.monotonic() - began
+    result["cycles_per_second"] = result["total_cycles"] / result["wall_seconds"]
+    return result

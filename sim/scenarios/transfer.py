@@ -1,0 +1,75 @@
+"""A transfer: what is sent, over what, with which misfortunes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.sim.fabric.faults import parse_fault
+from mrcnic.sim.fabric.topology import default_topology
+
+__all__ = ["TransferSpec"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferSpec:
+    """Everything that a transfer depends on.
+
+    Attributes
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes of both NICs.
+    file : :class:`str`, optional
+        File to send; otherwise ``size`` octets that ``seed`` gives.
+    qps : :class:`int`
+        Queue pairs that take turns with the messages.
+    drop : :class:`float`
+        Chance of losing a packet, on each link.
+    failures : tuple of :class:`str`
+        ``NODE@TIME`` or ``NODE@TIME-TIME``.
+    srv6 : :class:`bool`
+        Whether the route is in the packet; otherwise plain IPv6.
+    psn : :class:`int`, optional
+        First PSN of every QP; otherwise ``seed`` gives one for each.
+    pcap : :class:`str`, optional
+        Folder for captures.
+    """
+
+    config: NicConfig
+    file: str | None = None
+    size: int = 0
+    qps: int = 4
+    drop: float = 0.0
+    failures: tuple[str, ...] = ()
+    srv6: bool = True
+    psn: int | None = None
+    seed: int = 0
+    pcap: str | None = None
+
+    @property
+    def octets(self) -> int:
+        """Length of what is sent."""
+        return Path(self.file).stat().st_size if self.file else self.size
+
+    @property
+    def max_cycles(self) -> int:
+        """Cycles after which the transfer counts as hung: ten times a slow one."""
+        slow = self.octets * 8 // 10  # 10 Gb/s, in nanoseconds
+        return (10 * slow + 20_000_000) * (self.config.clk_hz // 1_000_000) // 1000
+
+    def check(self):
+        """Refuse what cannot be run.
+
+        Raises
+        ------
+        ValueError
+            One sentence that names option, value and limit.
+        """
+        if self.qps not in range(1, self.config.qps + 1):
+            raise ValueError(
+                f"--qps must be from 1 to {self.config.qps}, which the preset has, not {self.qps}"
+            )
+        if not 0 <= self.drop < 1:
+            raise ValueError(f"--drop must be from 0 to below 1, not {self.drop}")
+        topology = default_topology(planes=self.config.lanes)
+        for failure in self.failures:
+            parse_fault(failure, topology)
