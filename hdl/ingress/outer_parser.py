@@ -102,11 +102,8 @@ class OuterParser(wiring.Component):
 
         beat = self.i.payload
         inside = Signal()  # within a frame
-        enabled = Signal()  # the port was, when that frame began
-        was_enabled = Signal()
-        m.d.comb += was_enabled.eq(Mux(inside, enabled, self.settings.port[self.port].enable))
         with m.If(self.i.valid):
-            m.d.sync += [inside.eq(~beat.last), enabled.eq(was_enabled)]
+            m.d.sync += inside.eq(~beat.last)
         with m.If(moves):
             m.d.sync += [older.eq(newer) for older, newer in pairwise(line)]
             m.d.sync += [
@@ -116,7 +113,7 @@ class OuterParser(wiring.Component):
                 newest.data.eq(beat.data),
                 newest.end.eq(keep_to_end(beat.keep)),
                 newest.bad.eq(beat.user),
-                newest.enabled.eq(was_enabled),
+                newest.enabled.eq(self.settings.port[self.port].enable),
             ]
 
         notes = Signal(FrameNotes())

@@ -166,6 +166,23 @@ def test_b043_frames_of_one_beat(beat_octets):
     assert result.payloads == [DATA]
 
 
+@pytest.mark.parametrize(
+    ("beat_octets", "lengths"),
+    [
+        (8, range(60, 69)),
+        (16, range(100, 117)),
+        (64, range(60, len(D1))),
+        (128, range(100, 158, 3)),
+    ],
+)
+def test_frames_cut_anywhere(beat_octets, lengths):
+    """Exactly one verdict for each, whatever is left in whichever beat."""
+    frames = [frame for length in lengths for frame in (D1[:length], plain(PACKETS["D1"]))]
+    result = receive(frames, beat_octets)
+    assert result.sequence == ["rx_bad_length", "rx_packets"] * len(lengths)
+    assert result.payloads == [DATA] * len(lengths)
+
+
 def test_b124_enable_changes_at_each_beat():
     """A frame is taken as a whole or not at all, by the state of its first beat."""
     frames, wanted, changes = [], [], {}
