@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 
-from .ev_row import EvRow, Tier
+from .ev_row import EvCase, EvRow, Tier
 from .links import OperationKind, ProfileRow
 
 __all__ = ["EvChange"]
@@ -24,14 +24,8 @@ class EvChange(wiring.Component):
     -------
     kind : ``In(OperationKind)``
         Operation.
-    row : ``In(EvRow(config))``
-        Row before it.
-    target : ``In(evs_per_plane)``
-        EV that it is about, as a mask.
-    tier : ``In(Tier)``
-        Where ``chosen`` comes from.
-    hit_good, hit_usable, hit_bad, hit_active : ``In(1)``
-        The target is GOOD and active; GOOD or SKIP; ASSUMED_BAD; active.
+    case : ``In(EvCase(config))``
+        Row before it, and what was found there.
     chosen, passed : ``In(evs_per_plane)``
         EV chosen; SKIP EV whose turn comes before it if ``passes``.
     passes : ``In(1)``
@@ -46,10 +40,7 @@ class EvChange(wiring.Component):
         evs = config.evs_per_plane
         super().__init__({
             "kind": In(OperationKind),
-            "row": In(EvRow(config)),
-            "target": In(evs),
-            "tier": In(Tier),
-            **{f"hit_{name}": In(1) for name in ("good", "usable", "bad", "active")},
+            "case": In(EvCase(config)),
             "chosen": In(evs),
             "passed": In(evs),
             "passes": In(1),
@@ -60,16 +51,16 @@ class EvChange(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.d.comb += self.after.eq(self.row)
+        m.d.comb += self.after.eq(self.case.row)
         with m.Switch(self.kind):
             with m.Case(OperationKind.PICK):
                 self._pick(m)
-            with m.Case(OperationKind.SKIP), m.If(self.hit_good):
-                m.d.comb += self.after.good.eq(self.row.good & ~self.target)
-                m.d.comb += self.after.skip.eq(self.row.skip | self.target)
-            with m.Case(OperationKind.BAD), m.If(self.hit_usable):
+            with m.Case(OperationKind.SKIP), m.If(self.case.hit_good):
+                m.d.comb += self.after.good.eq(self.case.row.good & ~self.case.target)
+                m.d.comb += self.after.skip.eq(self.case.row.skip | self.case.target)
+            with m.Case(OperationKind.BAD), m.If(self.case.hit_usable):
                 self._fail(m)
-            with m.Case(OperationKind.RETURN), m.If(self.hit_bad):
+            with m.Case(OperationKind.RETURN), m.If(self.case.hit_bad):
                 self._return(m)
             with m.Case(OperationKind.START):
                 m.d.comb += self.after.eq(0)
@@ -81,8 +72,8 @@ class EvChange(wiring.Component):
         return m
 
     def _pick(self, m):
-        row, after = self.row, self.after
-        with m.Switch(self.tier):
+        row, after = self.case.row, self.after
+        with m.Switch(self.case.tier):
             with m.Case(Tier.LEFT):
                 # A SKIP EV that was passed has had its turn.
                 passed = Signal.like(self.passed)
@@ -104,28 +95,28 @@ class EvChange(wiring.Component):
                 m.d.comb += after.vacant.eq(row.vacant - (row.vacant != 0))
 
     def _fail(self, m):
-        row, after = self.row, self.after
-        m.d.comb += after.good.eq(row.good & ~self.target)
-        m.d.comb += after.skip.eq(row.skip & ~self.target)
-        m.d.comb += after.left.eq(row.left & ~self.target)
-        m.d.comb += after.bad.eq(row.bad | self.target)
+        row, after = self.case.row, self.after
+        m.d.comb += after.good.eq(row.good & ~self.case.target)
+        m.d.comb += after.skip.eq(row.skip & ~self.case.target)
+        m.d.comb += after.left.eq(row.left & ~self.case.target)
+        m.d.comb += after.bad.eq(row.bad | self.case.target)
         m.d.comb += after.usable.eq(row.usable - 1)
         m.d.comb += after.failed.eq(row.failed + 1)
-        with m.If(self.hit_active):
-            m.d.comb += after.active.eq(row.active & ~self.target)
-            with m.If(self.tier == Tier.BACKUP):
-                m.d.comb += after.active.eq((row.active & ~self.target) | self.chosen)
-                m.d.comb += after.left.eq((row.left & ~self.target) | self.chosen)
+        with m.If(self.case.hit_active):
+            m.d.comb += after.active.eq(row.active & ~self.case.target)
+            with m.If(self.case.tier == Tier.BACKUP):
+                m.d.comb += after.active.eq((row.active & ~self.case.target) | self.chosen)
+                m.d.comb += after.left.eq((row.left & ~self.case.target) | self.chosen)
             with m.Else():
                 m.d.comb += after.vacant.eq(row.vacant + 1)
 
     def _return(self, m):
-        row, after = self.row, self.after
-        m.d.comb += after.bad.eq(row.bad & ~self.target)
-        m.d.comb += after.good.eq(row.good | self.target)
+        row, after = self.case.row, self.after
+        m.d.comb += after.bad.eq(row.bad & ~self.case.target)
+        m.d.comb += after.good.eq(row.good | self.case.target)
         m.d.comb += after.usable.eq(row.usable + 1)
         m.d.comb += after.failed.eq(row.failed - 1)
         with m.If(row.vacant != 0):
-            m.d.comb += after.active.eq(row.active | self.target)
-            m.d.comb += after.left.eq(row.left | self.target)
+            m.d.comb += after.active.eq(row.active | self.case.target)
+            m.d.comb += after.left.eq(row.left | self.case.target)
             m.d.comb += after.vacant.eq(row.vacant - 1)

@@ -4,7 +4,7 @@ from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
 
-__all__ = ["EvRow", "Tier"]
+__all__ = ["EvCase", "EvRow", "Tier"]
 
 
 class EvRow(data.StructLayout):
@@ -48,3 +48,28 @@ class Tier(enum.Enum, shape=3):
     FLOOR = 5
     #: The QP has no EV here.
     NONE = 6
+
+
+class EvCase(data.StructLayout):
+    """A row, and what an operation has found there.
+
+    Members
+    -------
+    row : :class:`EvRow`
+    target : EV that the operation is about, as a mask
+    tier : :class:`Tier`
+        The best that has an EV.
+    hit_good, hit_usable, hit_bad, hit_active : 1
+        The target is GOOD and active; GOOD or SKIP; ASSUMED_BAD; active.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "row": EvRow(config),
+            "target": config.evs_per_plane,
+            "tier": Tier,
+            "hit_good": 1,
+            "hit_usable": 1,
+            "hit_bad": 1,
+            "hit_active": 1,
+        })

@@ -6,7 +6,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["EvSearch", "grouped"]
+__all__ = ["EvSearch", "group_count", "grouped"]
+
+
+def group_count(evs: int) -> int:
+    """Return how many groups ``evs`` EVs are searched in: a power of two, about the square root."""
+    return 1 << max(1, (evs - 1).bit_length()) // 2
 
 
 def grouped(mask: Signal, groups: int) -> Value:
@@ -59,8 +64,7 @@ class EvSearch(wiring.Component):
 
     def __init__(self, evs: int):
         self.evs = index(evs)
-        bits = max(1, (self.evs - 1).bit_length())
-        self.groups = 1 << bits // 2
+        self.groups = group_count(self.evs)
         super().__init__({
             "mask": In(self.evs),
             "skip": In(self.evs),
