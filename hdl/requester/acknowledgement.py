@@ -18,6 +18,7 @@ from mrcnic.hdl.wire.opcodes import NackReason, Opcode, Syndrome
 from mrcnic.hdl.wire.serial import ahead
 
 from .links import Life, LifeNews, Opened, Progress, Sent
+from .places import ReachedPlace, SentPlace, write_places
 from .qp_memory import QpMemory
 from .response_reader import ResponseReader
 
@@ -99,9 +100,15 @@ class AcknowledgementReceiver(wiring.Component):
         held_valid, held_free, cut = Signal(), Signal(), Signal(7)
         self._mask(m, held, held_valid, held_free, cut)
 
-        m.d.comb += self.progress.qp.eq(response.qp)
-        m.d.comb += self.progress.cack.eq(reached.cack)
-        m.d.comb += self.progress.messages.eq(reached.messages)
+        moved, progress = Signal(data.StructLayout({"cack": 1, "messages": 1})), self.progress
+        m.d.comb += [
+            progress.valid.eq(moved.as_value().any()),
+            progress.qp.eq(response.qp),
+            progress.cack.eq(Mux(moved.cack, response.psn, reached.cack)),
+            progress.messages.eq(Mux(moved.messages, response.messages, reached.messages)),
+            progress.cack_moved.eq(moved.cack),
+            progress.messages_moved.eq(moved.messages),
+        ]
         for port in (self.nack, self.ev_events, self.failed):
             with m.If(port.ready):
                 m.d.sync += port.valid.eq(0)
@@ -111,7 +118,7 @@ class AcknowledgementReceiver(wiring.Component):
         with m.Else(), m.Switch(response.opcode):
             with m.Case(Opcode.SACK):
                 m.d.comb += may_go.eq(held_free & self._free(self.ev_events))
-                self._take_sack(m, taken, response, sent, reached, held, held_valid, cut)
+                self._take_sack(m, taken, response, sent, reached, moved, held, held_valid, cut)
             with m.Case(Opcode.NACK):
                 m.d.comb += may_go.eq(
                     self._free(self.nack) & self._free(self.ev_events) & self._free(self.failed)
@@ -119,7 +126,7 @@ class AcknowledgementReceiver(wiring.Component):
                 self._take_nack(m, taken, response, sent, reached)
             with m.Case(Opcode.ACK):
                 m.d.comb += may_go.eq(self._free(self.failed))
-                self._take_ack(m, taken, response, sent, reached)
+                self._take_ack(m, taken, response, sent, reached, moved)
             with m.Default():
                 m.d.comb += self.events.rx_unknown_response.eq(taken)
 
@@ -134,41 +141,23 @@ class AcknowledgementReceiver(wiring.Component):
         qps = self.config.qps
         m.submodules.lives = lives = QpMemory(1, count=qps)
         m.submodules.numbers = numbers = QpMemory(24, count=qps)
-        m.submodules.sent = sent = QpMemory(
-            data.StructLayout({"next_psn": 24, "messages": 24}), count=qps
-        )
-        m.submodules.reached = reached = QpMemory(
-            data.StructLayout({"cack": 24, "messages": 24}), count=qps
-        )
-        for copy, news in (
-            (lives, self.life),
-            (numbers, self.opened),
-            (sent, self.sent),
-            (reached, self.progress),
-        ):
+        m.submodules.sent = sent = QpMemory(SentPlace(), count=qps)
+        m.submodules.reached = reached = QpMemory(ReachedPlace(), count=qps)
+        opened = self.opened
+        for copy in (lives, numbers, sent, reached):
             m.d.comb += copy.index[0].eq(qp)
-            m.d.comb += copy.write.valid.eq(news.valid)
-            m.d.comb += copy.write.index.eq(news.qp)
         m.d.comb += [
+            lives.write.valid.eq(self.life.valid),
+            lives.write.index.eq(self.life.qp),
             lives.write.value.eq(self.life.life == Life.OPEN),
-            numbers.write.value.eq(self.opened.row.qpn),
-            sent.write.value.next_psn.eq(self.sent.next_psn),
-            sent.write.value.messages.eq(self.sent.messages),
-            reached.write.value.cack.eq(self.progress.cack),
-            reached.write.value.messages.eq(self.progress.messages),
+            numbers.write.valid.eq(opened.valid),
+            numbers.write.index.eq(opened.qp),
+            numbers.write.value.eq(opened.row.qpn),
         ]
-        with m.If(self.opened.valid):
-            m.d.comb += [copy.write.valid.eq(1) for copy in (sent, reached)]
-            m.d.comb += [copy.write.index.eq(self.opened.qp) for copy in (sent, reached)]
-            m.d.comb += [
-                sent.write.value.next_psn.eq(self.opened.row.tx_psn),
-                sent.write.value.messages.eq(0),
-                reached.write.value.cack.eq(self.opened.row.tx_psn - 1),
-                reached.write.value.messages.eq(0),
-            ]
+        write_places(m, sent, reached, self.sent, self.progress, opened)
         return lives.value[0], numbers.value[0], sent.value[0], reached.value[0]
 
-    def _take_sack(self, m, taken, response, sent, reached, held, held_valid, cut):
+    def _take_sack(self, m, taken, response, sent, reached, moved, held, held_valid, cut):
         gain = ahead(response.psn, reached.cack)
         beyond = (ahead(response.psn, sent.next_psn) >= 0) | (
             response.any & (ahead(response.top, sent.next_psn) >= 0)
@@ -184,9 +173,7 @@ class AcknowledgementReceiver(wiring.Component):
         with m.Elif(taken):
             m.d.comb += [
                 self.events.sack_stale.eq(gain < 0),
-                self.progress.valid.eq(gain > 0),
-                self.progress.cack_moved.eq(1),
-                self.progress.cack.eq(Mux(gain > 0, response.psn, reached.cack)),
+                moved.cack.eq(gain > 0),
             ]
             m.d.sync += [
                 held_valid.eq(1),
@@ -235,7 +222,7 @@ class AcknowledgementReceiver(wiring.Component):
                 self.nack.payload.reason.eq(response.reason),
             ]
 
-    def _take_ack(self, m, taken, response, sent, reached):
+    def _take_ack(self, m, taken, response, sent, reached, moved):
         gain = ahead(response.messages, reached.messages)
         with m.If(response.syndrome[4:] == Syndrome.NAK_ACCESS >> 4):
             with m.If(taken & (response.syndrome == Syndrome.NAK_ACCESS)):
@@ -249,9 +236,7 @@ class AcknowledgementReceiver(wiring.Component):
         with m.Else():
             m.d.comb += [
                 self.events.ack_stale.eq(taken & (gain < 0)),
-                self.progress.valid.eq(taken & (gain > 0)),
-                self.progress.messages_moved.eq(1),
-                self.progress.messages.eq(response.messages),
+                moved.messages.eq(taken & (gain > 0)),
             ]
 
     def _tell_of_ev(self, m, response, kind):

@@ -91,7 +91,9 @@ class CompletionQueue(wiring.Component):
         with m.Else():
             m.d.comb += status.eq(Status.FLUSHED)
 
+        finished = Signal()
         m.d.comb += [
+            self.popped.valid.eq(finished),
             self.popped.qp.eq(qp),
             self.popped.done.eq(place.position),
             self.popped.immediates.eq(done.immediates),
@@ -137,21 +139,16 @@ class CompletionQueue(wiring.Component):
                     with m.Elif(~entry.refused):
                         m.d.sync += place.epoch.eq(life.epoch)
                 with m.Elif(~ends & ~self.opened.valid):
-                    m.d.comb += self.popped.valid.eq(1)
+                    m.d.comb += finished.eq(1)
                     m.next = "IDLE"
 
         # A closed QP keeps its numbers to itself: it may have opened since this visit began.
+        opened = self.opened
         m.d.comb += [
-            dones.write.valid.eq(self.popped.valid & (life.life != Life.CLOSED)),
-            dones.write.index.eq(qp),
-            dones.write.value.eq(done),
+            dones.write.valid.eq(opened.valid | (finished & (life.life != Life.CLOSED))),
+            dones.write.index.eq(Mux(opened.valid, opened.qp, qp)),
+            dones.write.value.eq(Mux(opened.valid, 0, done.as_value())),
         ]
-        with m.If(self.opened.valid):
-            m.d.comb += [
-                dones.write.valid.eq(1),
-                dones.write.index.eq(self.opened.qp),
-                dones.write.value.eq(0),
-            ]
 
         return m
 
@@ -179,10 +176,10 @@ class CompletionQueue(wiring.Component):
             data.StructLayout({"position": bits, "epoch": 1}), count=qps
         )
         m.submodules.dones = dones = QpMemory(_Done(), count=qps)
+        opened = self.opened
         for copy, news in (
             (lives, self.life),
             (heads, self.passed),
-            (acked, self.progress),
             (places, self.popped),
         ):
             m.d.comb += copy.write.valid.eq(news.valid)
@@ -192,14 +189,10 @@ class CompletionQueue(wiring.Component):
             lives.write.value.status.eq(self.life.status),
             lives.write.value.epoch.eq(self.life.epoch),
             heads.write.value.eq(self.passed.head),
-            acked.write.value.eq(self.progress.messages),
+            acked.write.valid.eq(opened.valid | self.progress.valid),
+            acked.write.index.eq(Mux(opened.valid, opened.qp, self.progress.qp)),
+            acked.write.value.eq(Mux(opened.valid, 0, self.progress.messages)),
         ]
-        with m.If(self.opened.valid):
-            m.d.comb += [
-                acked.write.valid.eq(1),
-                acked.write.index.eq(self.opened.qp),
-                acked.write.value.eq(0),
-            ]
         memories = (lives, heads, acked, places, dones)
         m.d.comb += [copy.index[0].eq(m.submodules.pending.o.payload) for copy in memories]
         return memories

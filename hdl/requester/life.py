@@ -1,6 +1,6 @@
 """Beginning, failure and end of QPs."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -114,11 +114,17 @@ class QpLife(wiring.Component):
         )
         qp = Signal(index_bits(self.config.qps))
         was = lives.value[0]
+        changed, failed, opens = Signal(), Signal(), Signal()
         m.d.comb += [
             lives.index[0].eq(qp),
             causes.index[0].eq(qp),
+            self.life.valid.eq(changed),
             self.life.qp.eq(qp),
-            self.life.epoch.eq(was.epoch),
+            self.life.life.eq(Mux(opens, Life.OPEN, Mux(failed, Life.FAILED, Life.CLOSED))),
+            self.life.status.eq(causes.value[0]),
+            self.life.epoch.eq(was.epoch ^ failed),
+            self.events.qp_failed.eq(failed),
+            self.opened.valid.eq(opens),
             self.opened.qp.eq(qp),
             self.opened.row.eq(row),
         ]
@@ -145,17 +151,15 @@ class QpLife(wiring.Component):
             with m.State("FAIL_READ"):
                 m.next = "FAIL"
             with m.State("FAIL"):
-                m.d.comb += [self.life.life.eq(Life.FAILED), self.life.status.eq(causes.value[0])]
-                m.d.comb += self.life.epoch.eq(~was.epoch)
                 m.next = "IDLE"
                 with m.If(was.life == Life.OPEN):
-                    m.d.comb += [self.life.valid.eq(1), self.events.qp_failed.eq(1)]
+                    m.d.comb += [changed.eq(1), failed.eq(1)]
                     m.next = "STOP"
 
             with m.State("CLOSE_READ"):
                 m.next = "CLOSE"
             with m.State("CLOSE"):
-                m.d.comb += [self.life.valid.eq(1), self.life.life.eq(Life.CLOSED)]
+                m.d.comb += changed.eq(1)
                 m.d.sync += watch.closing.eq(1)
                 m.next = "IDLE"
                 with m.If(was.life == Life.OPEN):
@@ -167,9 +171,8 @@ class QpLife(wiring.Component):
 
             with m.State("OPEN"):
                 m.d.comb += [
-                    self.opened.valid.eq(row.active),
-                    self.life.valid.eq(row.active),
-                    self.life.life.eq(Life.OPEN),
+                    changed.eq(row.active),
+                    opens.eq(row.active),
                     self.table.ready.eq(1),
                 ]
                 m.d.sync += watch.eq(0)

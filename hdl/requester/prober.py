@@ -16,6 +16,7 @@ from mrcnic.hdl.descriptor import (
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 from .links import Life, LifeNews, Opened, Progress, Sent
+from .places import ReachedPlace, SentPlace, write_places
 from .qp_memory import QpMemory
 
 __all__ = ["NEVER", "AckProber"]
@@ -108,45 +109,30 @@ class AckProber(wiring.Component):
         waited = (self.now - was.since)[:NOW_BITS]
         limited = (fixed.exponential_count != NEVER) & ~self.settings.retry_limit_off
         exhausted = limited & (was.tries >= fixed.linear_count + fixed.exponential_count)
-        may_go = ~self.o.valid & ~self.failed.valid
+        due = looked & waiting & (waited > was.interval) & ~self.o.valid & ~self.failed.valid
+        asks = due & ~exhausted
 
+        shortest = Const(1) << Mux(fixed.timeout < _LONGEST - 3, fixed.timeout + 3, _LONGEST)
+        linear = (was.tries < fixed.linear_count) | was.interval[-1]
+        longer = Mux(linear, was.interval, was.interval << 1)
         m.d.comb += [
+            self.events.ack_missing.eq(asks),
+            waits.write.valid.eq(looked & (~waiting | asks)),
             wait.since.eq(self.now),
             wait.next_psn.eq(sent.next_psn),
             wait.messages.eq(reached.messages),
-            self.events.ack_missing.eq(
-                looked & waiting & (waited > was.interval) & may_go & ~exhausted
-            ),
+            wait.tries.eq(Mux(waiting, was.tries + ~was.tries.all(), 0)),
+            wait.interval.eq(Mux(waiting, longer, shortest)),
         ]
         for port in (self.o, self.failed):
             with m.If(port.ready):
                 m.d.sync += port.valid.eq(0)
-        with m.If(~waiting):
-            m.d.comb += [
-                waits.write.valid.eq(looked),
-                wait.tries.eq(0),
-                wait.interval.eq(
-                    Const(1) << Mux(fixed.timeout < _LONGEST - 3, fixed.timeout + 3, _LONGEST)
-                ),
+        with m.If(due & exhausted):
+            m.d.sync += [
+                self.failed.valid.eq(1),
+                self.failed.payload.qp.eq(qp),
+                self.failed.payload.status.eq(Status.RETRY_EXCEEDED),
             ]
-        with m.Else():
-            m.d.comb += [
-                waits.write.valid.eq(self.events.ack_missing),
-                wait.tries.eq(was.tries + ~was.tries.all()),
-                wait.interval.eq(
-                    Mux(
-                        (was.tries < fixed.linear_count) | was.interval[-1],
-                        was.interval,
-                        was.interval << 1,
-                    )
-                ),
-            ]
-            with m.If(looked & (waited > was.interval) & may_go & exhausted):
-                m.d.sync += [
-                    self.failed.valid.eq(1),
-                    self.failed.payload.qp.eq(qp),
-                    self.failed.payload.status.eq(Status.RETRY_EXCEEDED),
-                ]
         with m.If(self.events.ack_missing):
             self._probe(m, qp, fixed)
 
@@ -171,40 +157,20 @@ class AckProber(wiring.Component):
         """Return whether the QP is open, what it has sent, what was reached, what is fixed."""
         qps, row = self.config.qps, self.opened.row
         m.submodules.lives = lives = QpMemory(1, count=qps)
-        m.submodules.sent = sent = QpMemory(
-            data.StructLayout({"next_psn": 24, "messages": 24}), count=qps
-        )
-        m.submodules.reached = reached = QpMemory(
-            data.StructLayout({"cack": 24, "messages": 24}), count=qps
-        )
+        m.submodules.sent = sent = QpMemory(SentPlace(), count=qps)
+        m.submodules.reached = reached = QpMemory(ReachedPlace(), count=qps)
         fields = {"timeout": 5, "linear_count": 3, "exponential_count": 5}
         fields |= {"qpn": 16, "remote_qpn": 16}
         m.submodules.fixed = fixed = QpMemory(data.StructLayout(fields), count=qps)
-        for copy, news in (
-            (lives, self.life),
-            (sent, self.sent),
-            (reached, self.progress),
-            (fixed, self.opened),
-        ):
+        for copy in (lives, sent, reached, fixed):
             m.d.comb += copy.index[0].eq(qp)
-            m.d.comb += copy.write.valid.eq(news.valid)
-            m.d.comb += copy.write.index.eq(news.qp)
         m.d.comb += [
+            lives.write.valid.eq(self.life.valid),
+            lives.write.index.eq(self.life.qp),
             lives.write.value.eq(self.life.life == Life.OPEN),
-            sent.write.value.next_psn.eq(self.sent.next_psn),
-            sent.write.value.messages.eq(self.sent.messages),
-            reached.write.value.cack.eq(self.progress.cack),
-            reached.write.value.messages.eq(self.progress.messages),
+            fixed.write.valid.eq(self.opened.valid),
+            fixed.write.index.eq(self.opened.qp),
+            *(fixed.write.value[name].eq(row[name]) for name in fields),
         ]
-        m.d.comb += [fixed.write.value[name].eq(row[name]) for name in fields]
-        with m.If(self.opened.valid):
-            for copy in (sent, reached):
-                m.d.comb += copy.write.valid.eq(1)
-                m.d.comb += copy.write.index.eq(self.opened.qp)
-            m.d.comb += [
-                sent.write.value.next_psn.eq(row.tx_psn),
-                sent.write.value.messages.eq(0),
-                reached.write.value.cack.eq(row.tx_psn - 1),
-                reached.write.value.messages.eq(0),
-            ]
+        write_places(m, sent, reached, self.sent, self.progress, self.opened)
         return lives.value[0], sent.value[0], reached.value[0], fixed.value[0]

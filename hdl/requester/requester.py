@@ -99,7 +99,7 @@ class Requester(wiring.Component):
         m = Module()
 
         config = self.config
-        m.submodules.life = life = self.life
+        m.submodules.qp_life = life = self.life
         m.submodules.queue = queue = SendQueue(config)
         m.submodules.segmenter = segmenter = Segmenter(config)
         m.submodules.receiver = receiver = self.receiver

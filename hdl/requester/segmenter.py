@@ -114,7 +114,19 @@ class Segmenter(wiring.Component):
         m.d.comb += qp.eq(Mux(again, again_qp, pending.o.payload))
         m.d.comb += [memory.index[0].eq(qp) for memory in (*memories, lives)]
         m.d.comb += [gate.qp.eq(qp), self.qp.eq(visited), self.position.eq(head)]
-        m.d.comb += [asleep.write.index.eq(visited), self.passed.qp.eq(visited)]
+        passes, dropped, slept, sleeps = Signal(), Signal(), Signal(), Signal()
+        skips, sends, queued = Signal(), Signal(), Signal()
+        m.d.comb += [
+            asleep.write.valid.eq(slept),
+            asleep.write.index.eq(Mux(sleeps, qp, visited)),
+            asleep.write.value.eq(sleeps),
+            self.passed.valid.eq(passes),
+            self.passed.qp.eq(visited),
+            self.passed.head.eq(Mux(skips, tail, head + 1)),
+            self.passed.ended.eq(skips | self.request.refused),
+            self.passed.dropped.eq(dropped),
+            pending.add[0].valid.eq(queued),
+        ]
 
         after = (head + 1)[: len(head)]
         free = (self.o.ready | ~self.o.valid) & ~self.opened.valid
@@ -127,21 +139,20 @@ class Segmenter(wiring.Component):
             packet.pmtu.eq(pmtu),
             packet.trim.eq(trim),
         ]
-        m.d.comb += pending.add[0].valid.eq(self.pushed.valid)
+        m.d.comb += queued.eq(self.pushed.valid)
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
 
         with m.FSM():
             with m.State("LOAD"):
                 m.d.comb += pending.o.ready.eq(~again & ~heads.clearing)
-                m.d.comb += asleep.write.index.eq(qp)
                 m.d.sync += visited.eq(qp)
                 with m.If((again | pending.o.valid) & ~heads.clearing):
-                    m.d.comb += [asleep.write.valid.eq(1), asleep.write.value.eq(1)]
+                    m.d.comb += [slept.eq(1), sleeps.eq(1)]
                     m.d.sync += again.eq(0)
                     m.next = "FETCH"
                 with m.Elif(self.pushed.valid):  # nobody waits: skip the queue
-                    m.d.comb += pending.add[0].valid.eq(0)
+                    m.d.comb += queued.eq(0)
                     m.d.sync += [again.eq(1), again_qp.eq(self.pushed.qp)]
 
             with m.State("FETCH"):
@@ -158,30 +169,26 @@ class Segmenter(wiring.Component):
                 with m.If(lives.value[0] != Life.OPEN):
                     m.next = "DROP"
                 with m.Elif(heads.value[0] == tails.value[0]):
-                    m.d.comb += asleep.write.valid.eq(1)
+                    m.d.comb += slept.eq(1)
                     m.next = "LOAD"
 
             with m.State("DROP"):
-                m.d.comb += [self.passed.head.eq(tail), self.passed.ended.eq(1)]
+                m.d.comb += skips.eq(1)
                 with m.If(~self.o.valid | (self.o.payload.qp != visited)):
-                    m.d.comb += [self.passed.valid.eq(1), self.passed.dropped.eq(closed)]
-                    m.d.comb += asleep.write.valid.eq(1)
+                    m.d.comb += [passes.eq(1), dropped.eq(closed), slept.eq(1)]
                     m.next = "LOAD"
 
             with m.State("MAKE"):
                 more = Signal()
-                m.d.comb += self.passed.head.eq(after)
-                m.d.comb += self.passed.ended.eq(self.request.refused)
                 with m.If(self.request.refused):
-                    m.d.comb += [self.passed.valid.eq(1), more.eq(after != tail)]
-                    m.d.comb += asleep.write.valid.eq(1)
+                    m.d.comb += [passes.eq(1), more.eq(after != tail), slept.eq(1)]
                     m.next = "LOAD"
                 with m.Elif(~packet.may_go):
                     m.next = "LOAD"
                 with m.Elif(free):
-                    m.d.comb += [self.sent.valid.eq(1), self.passed.valid.eq(packet.last)]
+                    m.d.comb += [sends.eq(1), passes.eq(packet.last)]
                     m.d.comb += more.eq((~packet.last | (after != tail)) & ~gate.windows.psn_last)
-                    m.d.comb += asleep.write.valid.eq(~gate.windows.psn_last)
+                    m.d.comb += slept.eq(~gate.windows.psn_last)
                     m.d.sync += [self.o.valid.eq(1), self.o.payload.eq(packet.o)]
                     m.next = "LOAD"
                 # It stays its turn if nobody else waits.
@@ -190,6 +197,7 @@ class Segmenter(wiring.Component):
                 with m.If(more):
                     m.d.sync += [again.eq(~pending.o.valid), again_qp.eq(visited)]
 
+        m.d.comb += self.sent.valid.eq(sends)
         self._commit(m, messages, packet.after)
 
     def _memories(self, m):
@@ -233,19 +241,14 @@ class Segmenter(wiring.Component):
 
     def _commit(self, m, messages, after):
         """Write what a packet has changed, or where a QP starts."""
-        write = messages.write
+        write, opened, start = messages.write, self.opened, Signal(Message())
         m.d.comb += [
+            start.spent.next_psn.eq(opened.row.tx_psn),
+            start.spent.fresh.eq(1),
             self.sent.qp.eq(self.qp),
             self.sent.next_psn.eq(after.spent.next_psn),
             self.sent.messages.eq(after.messages),
-            write.valid.eq(self.sent.valid | self.opened.valid),
-            write.index.eq(self.qp),
-            write.value.eq(after),
+            write.valid.eq(opened.valid | self.sent.valid),
+            write.index.eq(Mux(opened.valid, opened.qp, self.qp)),
+            write.value.eq(Mux(opened.valid, start.as_value(), after.as_value())),
         ]
-        with m.If(self.opened.valid):
-            m.d.comb += [
-                write.index.eq(self.opened.qp),
-                write.value.eq(0),
-                write.value.spent.next_psn.eq(self.opened.row.tx_psn),
-                write.value.spent.fresh.eq(1),
-            ]

@@ -5,8 +5,8 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import segment
 from requester_bench import REQUEST, TINY, Bench, ticks
+from requester_reference import segment
 
 from mrcnic.hdl.descriptor import Status
 from mrcnic.hdl.wire.psn import psn_add, psn_difference
