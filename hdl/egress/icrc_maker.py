@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from operator import index
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.crc_pipeline import CrcBeat, CrcPipeline
+from mrcnic.hdl.packet.delay_line import DelayLine
+from mrcnic.hdl.packet.keep import keep_to_end
 from mrcnic.hdl.wire.headers import ICRC
 from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK
 
@@ -65,16 +67,12 @@ class IcrcMaker(wiring.Component):
         m.d.comb += crc.i.eq(self._counted(m))
 
         # The beats wait for the CRC.
-        valid = self.i.valid
-        beat = Signal(Beat(self.octets))
+        m.submodules.delay = delay = DelayLine(Beat(self.octets), delay=crc.latency)
         for name in ("data", "keep", "first", "last"):
-            m.d.comb += beat[name].eq(self.i.payload[name])
-        for stage in range(crc.latency):
-            next_valid = Signal(name=f"valid_{stage}")
-            next_beat = Signal(Beat(self.octets), name=f"beat_{stage}", reset_less=True)
-            m.d.sync += next_valid.eq(valid)
-            m.d.sync += next_beat.eq(beat)
-            valid, beat = next_valid, next_beat
+            m.d.comb += delay.i[name].eq(self.i.payload[name])
+        passed = Signal(crc.latency)
+        m.d.sync += passed.eq(Cat(self.i.valid, passed))
+        beat, valid = delay.o, passed[-1]
 
         here, before = self._place(m, beat, crc.o.crc)
 
@@ -102,11 +100,7 @@ class IcrcMaker(wiring.Component):
         m.d.comb += counted.valid.eq(self.i.valid)
         m.d.comb += counted.first.eq(self.i.payload.first)
         m.d.comb += counted.last.eq(self.i.payload.last)
-        # The index of the highest bit of `keep`, bit by bit, is a parity of bits that each say that
-        # one more multiple was reached; its complement counts from the other end.
-        for n in range(len(counted.spare)):
-            mask = sum(1 << place for place in range(1 << n, self.octets, 1 << n))
-            m.d.comb += counted.spare[n].eq(~(self.i.payload.keep & mask).xor())
+        m.d.comb += counted.spare.eq(~keep_to_end(self.i.payload.keep))
 
         # In the first beats, some octets are left out, read as ones, or hold the initial state.
         beats = -(-(max(self.starts) + len(ICRC_MASK)) // self.octets)

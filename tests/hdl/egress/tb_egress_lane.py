@@ -18,7 +18,7 @@ from mrcnic.hdl.packet.beat import Beat
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource
 from mrcnic.sim.bench.packets import from_beats, to_beats
 
-CONFIG = NicConfig(lanes=1, mtu=256, beat_octets=int(os.environ["BEAT_OCTETS"]))
+CONFIG = NicConfig(lanes=1, mtu=256)
 
 
 def random_packets(rng, count):

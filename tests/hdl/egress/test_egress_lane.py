@@ -134,7 +134,7 @@ def test_the_store_is_slow():
     assert run.frames == frames_of(packets)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1), busy=st.sampled_from([0.2, 0.9]))
 def test_random_surroundings(seed, busy):
     rng = random.Random(seed)

@@ -5,7 +5,7 @@ from mrcnic.hdl.egress.lane import EgressLane
 from mrcnic.sim.bench.runner import SIMULATORS, find_simulator, run_bench
 
 #: Icarus is slow with wide beats.
-PACKETS = {"verilator": 150, "icarus": 6}
+PACKETS = {"verilator": 150, "icarus": 4}
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
@@ -17,5 +17,5 @@ def test_egress_lane(simulator, tmp_path):
         "tb_egress_lane",
         simulator=simulator,
         build_dir=tmp_path,
-        env={"BEAT_OCTETS": "64", "PACKETS": str(PACKETS[simulator])},
+        env={"PACKETS": str(PACKETS[simulator])},
     )
