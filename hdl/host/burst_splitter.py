@@ -47,9 +47,9 @@ class BurstSplitter(wiring.Component):
         Bursts: address of the first beat, beats less one, whether it is the request's last.
     records : ``Out(stream.Signature(record_layout))``
         Per request: ``offset`` of its first octet in the first beat; ``final``, that of its last
-        octet in the last beat; ``last_beat``, the number of beats less one; ``extra``, set if the
-        octets would fit one beat less were they aligned; ``position`` of its first beat after a
-        boundary; ``tag``.
+        octet in the last beat; ``last_beat``, the number of beats less one; ``whole``, set if it
+        starts a beat or has one only; ``extra``, set if the octets would fit one beat less were
+        they aligned; ``position`` of its first beat after a boundary; ``tag``.
     """
 
     def __init__(self, *, octets: int, max_octets: int, tag_shape: ShapeLike):
@@ -62,6 +62,7 @@ class BurstSplitter(wiring.Component):
             "offset": self.offset_bits,
             "final": self.offset_bits,
             "last_beat": range((self.max_octets + 2 * self.octets - 2) // self.octets),
+            "whole": 1,
             "extra": 1,
             "position": self.position_bits,
             "tag": tag_shape,
@@ -144,6 +145,7 @@ class BurstSplitter(wiring.Component):
             m.d.sync += record.offset.eq(offset)
             m.d.sync += record.final.eq(reach)
             m.d.sync += record.last_beat.eq(last_beat)
+            m.d.sync += record.whole.eq(~offset.any() | ~last_beat.any())
             m.d.sync += record.extra.eq(last_beat != (request.octets - 1)[self.offset_bits :])
             m.d.sync += record.position.eq(request.address[self.offset_bits :])
             m.d.sync += record.tag.eq(request.tag)

@@ -105,19 +105,18 @@ class DmaRead(wiring.Component):
         count = Signal(range((1 << len(record.last_beat)) + 1))  # beats of the payload so far
         beat = Signal.like(self.o.payload.beat)
         error = Signal()
-        whole = ~record.offset.any() | ~record.last_beat.any()
-        flushes = ~whole & ~record.extra
+        flushes = ~record.whole & ~record.extra
         flushing = Signal()
         transfer = Signal()
         error_now = Signal()
         emit = Signal()
         is_last = Signal()
-        m.d.comb += emit.eq(whole | count.any())
+        m.d.comb += emit.eq(record.whole | count.any())
         m.d.comb += is_last.eq(((count == record.last_beat) & ~flushes) | flushing)
         i = realigner.i.payload
         m.d.comb += i.data.eq(self.axi.rdata)
         m.d.comb += i.amount.eq(-record.offset)
-        m.d.comb += i.whole.eq(whole)
+        m.d.comb += i.whole.eq(record.whole)
         m.d.comb += i.emit.eq(emit)
         m.d.comb += error_now.eq(error | (self.axi.rresp.as_value()[1] & ~flushing))
         m.d.comb += i.tag.slot.eq(record.tag)

@@ -113,7 +113,7 @@ def test_property(data):
         requests,
         latency=data.draw(st.sampled_from([1, 20])),
         chance=data.draw(st.sampled_from([0, 0.5])),
-        max_cycles=3_000,
+        max_cycles=1_000,
     )
 
 
@@ -134,6 +134,12 @@ def test_aligned_requests_keep_the_rate_with_a_distant_memory(length):
     assert all(cycles[start:][: beats_of(requests, 64)])
     assert len(cycles) - start <= beats_of(requests, 64) + 1
     assert memory.most_under_way >= 190
+
+
+def test_no_more_requests_are_under_way_than_are_remembered():
+    requests = [(0x10_0000 + n * 4096, 64) for n in range(300)]
+    memory, _, _ = fetch(WIDE, requests, latency=400)
+    assert 250 <= memory.most_under_way <= 260
 
 
 def test_unaligned_requests_take_one_cycle_more_at_most():
