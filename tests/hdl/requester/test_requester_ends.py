@@ -239,10 +239,10 @@ def test_completions_that_nobody_takes_wait():
     assert ends(bench) == [(n, Status.OK) for n in range(4)]
 
 
-def sacked_but_not_acked(*, max_cycles=4000, settings=None, then=None, **row):
+def sacked_but_not_acked(*, max_cycles=4000, pace=1, settings=None, then=None, **row):
     """All packets of a message are acknowledged; the transport ACK is lost."""
     bench = Bench()
-    bench.ticks_per_cycle = 1
+    bench.ticks_per_cycle = pace
     row = {"timeout": 2} | row  # 32 ticks
 
     async def scenario(ctx):
@@ -310,13 +310,21 @@ def test_limits_of_retries(linear, exponential, probes):
 
 
 @pytest.mark.parametrize(
-    ("row", "settings"),
-    [
-        ({"linear_count": 0, "exponential_count": 25}, None),
-        ({"linear_count": 0, "exponential_count": 1}, {"retry_limit_off": 1}),
-    ],
+    ("exponential", "settings", "gives_up"),
+    [(24, None, True), (25, None, False), (1, {"retry_limit_off": 1}, False)],
 )
-def test_qps_that_never_give_up(row, settings):
-    bench = sacked_but_not_acked(max_cycles=2000, settings=settings, timeout=0, **row)
-    assert len(bench.payloads("probe")) >= 6
-    assert not bench.payloads("o")
+def test_qps_that_never_give_up(exponential, settings, gives_up):
+    """Time flies, so that all time-outs, up to the longest, are over in 24 cycles."""
+    bench = sacked_but_not_acked(
+        max_cycles=1300,
+        pace=1 << 19,
+        settings=settings,
+        linear_count=0,
+        exponential_count=exponential,
+    )
+    if gives_up:
+        assert len(bench.payloads("probe")) == exponential
+        assert ends(bench) == [(0, Status.RETRY_EXCEEDED)]
+    else:
+        assert len(bench.payloads("probe")) > 30
+        assert not bench.payloads("o")
