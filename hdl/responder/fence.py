@@ -136,16 +136,18 @@ class Fence(wiring.Component):
         )
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
-        with m.If(queue.r_en):
-            m.d.comb += self.events.rx_message_lost.eq(lost)
-            m.d.comb += self.acknowledge.valid.eq(head.acknowledge & ~lost)
-            with m.If(head.with_immediate & ~lost):
-                m.d.sync += [
-                    self.o.valid.eq(1),
-                    self.o.p.qp.eq(head.qp),
-                    self.o.p.immediate.eq(head.immediate),
-                    self.o.p.octets.eq(head.octets),
-                ]
-        m.d.comb += [self.acknowledge.index.eq(head.qp), self.msn.eq(head.msn)]
+        with m.If(queue.r_en), m.If(head.with_immediate & ~lost):
+            m.d.sync += [
+                self.o.valid.eq(1),
+                self.o.p.qp.eq(head.qp),
+                self.o.p.immediate.eq(head.immediate),
+                self.o.p.octets.eq(head.octets),
+            ]
+        m.d.comb += [
+            self.acknowledge.valid.eq(queue.r_en & head.acknowledge & ~lost),
+            self.acknowledge.index.eq(head.qp),
+            self.msn.eq(head.msn),
+            self.events.rx_message_lost.eq(queue.r_en & lost),
+        ]
 
         return m

@@ -25,7 +25,8 @@ class SackBuilder(wiring.Component):
 
     The bitmap starts at the lowest PSN received and not yet reported, or so much lower that it
     ends at the highest one received, but always above cack (docs/protocol.md, "Responder
-    pipeline", base rule). Where it starts next time is kept per QP.
+    pipeline", base rule). Where it starts next time is kept per QP: behind what was shown, or,
+    when all was shown, above cack again.
 
     A SACK is there 12 cycles after its QP was taken from ``due``, and the next one can be taken
     after 15. It takes 6 to 12 more, and 6 for each bitmap row without news, if the highest PSN is
@@ -102,9 +103,11 @@ class SackBuilder(wiring.Component):
 
         m.d.comb += [
             write.addr.eq(self.qp),
-            write.data.eq(base + 64),
+            write.data.eq(expected),
             self.remain.index.eq(self.qp),
         ]
+        with m.If(rest >= 0):
+            m.d.comb += write.data.eq(base + 64)
 
         with m.FSM():
             with m.State("IDLE"):

@@ -163,6 +163,8 @@ class Bench:
     number is how many it takes until memory refuses it.
     """
 
+    MAX_CYCLES = 20_000
+
     def __init__(
         self, config=TINY, *, latency=lambda lane: 5, reports_ready=lambda: True,
         verdict_ready=lambda: True, o_ready=lambda: True, tick_cycles=32, **settings,
@@ -186,14 +188,14 @@ class Bench:
             (name, field.offset) for name, field in Responder(config).events.shape()
         ]
 
-    def run(self, script, *, max_cycles=20_000):
+    def run(self, script):
         """Run ``script(bench)``, a coroutine function that uses the bench."""
 
         async def main(ports):
             await self.use(ports)
             await script(self)
 
-        SimulatorPorts(self.config, main).run(max_cycles)
+        SimulatorPorts(self.config, main).run(self.MAX_CYCLES)
 
     async def use(self, ports):
         """Start on ``ports``."""
@@ -206,6 +208,9 @@ class Bench:
 
     async def _step(self):
         ports, now = self.ports, self.cycle
+        assert now < self.MAX_CYCLES, (
+            f"{len(self.table)} rows, {len(self.packets)} packets and {self.under_way} still wait"
+        )
         ports.set("now", now // self.tick_cycles % 2**24)
         self._offer("i", self.packets)
         self._offer("table", self.table)

@@ -49,15 +49,13 @@ class ReferenceQp:
         """Return what a SACK of now would say, and move on what is reported."""
         cack = (self.expected - 1) % 2**24
         held = distance(self.highest, cack)
-        if held > 0 and distance(self.lowest, self.highest) > 0:
-            self.lowest = self.expected
         if distance(self.lowest, self.expected) < 0:
             self.lowest = self.expected
         above = [n for n in range(1, held + 1) if (cack + n) % 2**24 in self.seen]
         base = min((n for n in above if n >= distance(self.lowest, cack)), default=1)
         if base + 63 > held:
             base = max(1, held - 63)
-        self.lowest = (cack + base + 64) % 2**24
+        self.lowest = (cack + base + 64) % 2**24 if base + 64 <= held else self.expected
         return {
             "cack_psn": cack,
             "sack_offset": base,
