@@ -7,15 +7,13 @@ from amaranth.lib.wiring import In, Out
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import NOW_BITS, Status, index_bits, slot_bits
 from mrcnic.hdl.wire.psn import PSN_BITS
-from mrcnic.hdl.wire.serial import ahead
 
 from .nack_board import Refusal
 from .pick_log import STAMP_BITS
-from .retry_rule import RETRY_BITS, RetryRule, RetryState
+from .retry_rule import RETRY_BITS, RetryOutlook, RetryState
 from .scoreboard import ProbeAnswer
-from .stamp_rule import StampRule, StampState
 
-__all__ = ["PROBE_MARK", "Action", "Cause", "Finding", "LossRule", "Room", "WalkState"]
+__all__ = ["PROBE_MARK", "Action", "Cause", "Facts", "Finding", "LossRule", "Room", "WalkState"]
 
 #: Upper octet of the identifiers of this room's probes; the lower one counts.
 PROBE_MARK = 0x52
@@ -99,9 +97,9 @@ class WalkState(data.StructLayout):
         Cack as it was last seen, if it was.
     failed : 1
         The QP has failed: slots are freed without a word.
-    probing, probe_count, probe_time : 1, 8, 24
-        A probe is out; its number; since when.
-    stamps, retry : of the rules
+    probing, probe_count, probe_until : 1, 8, 24
+        A probe is out; its number; until when none follows it.
+    retry : of the retry rule
     """
 
     def __init__(self):
@@ -111,8 +109,7 @@ class WalkState(data.StructLayout):
             "failed": 1,
             "probing": 1,
             "probe_count": 8,
-            "probe_time": NOW_BITS,
-            "stamps": StampState(),
+            "probe_until": NOW_BITS,
             "retry": RetryState(),
         })
 
@@ -153,6 +150,36 @@ class Action(data.StructLayout):
         })
 
 
+class Facts(data.StructLayout):
+    """What follows from a finding and its QP's state.
+
+    Members
+    -------
+    finding, state : as they were read
+    outlook : of the retry counter
+    later, beyond : 1
+        A later send was acknowledged; one more than ``reorder_packets`` later was, or a probe.
+    answered : 1
+        The QP's probe was.
+    progress : 1
+        Cack has moved.
+    probe_held : 1
+        It is too early for another probe.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "finding": Finding(config),
+            "state": WalkState(),
+            "outlook": RetryOutlook(),
+            "later": 1,
+            "beyond": 1,
+            "answered": 1,
+            "progress": 1,
+            "probe_held": 1,
+        })
+
+
 class LossRule(wiring.Component):
     """Decide about one slot: acknowledged, lost, or to be waited for. Combinational.
 
@@ -163,71 +190,59 @@ class LossRule(wiring.Component):
 
     Members
     -------
-    finding, state, room, now : ``In``
-        The slot, its QP, what can be done, and the time.
+    facts, room, now : ``In``
+        The slot and its QP, what can be done, and the time.
+    stale : ``In(1)``
+        The QP's state was written since it was read: the slot waits for the next lap, unless it
+        is to be freed.
     action, next : ``Out(Action())``, ``Out(WalkState())``
         What to do, and the QP's next state.
+    changed : ``Out(1)``
+        The next state is to be written.
     """
 
     def __init__(self, config: NicConfig):
         super().__init__({
-            "finding": In(Finding(config)),
-            "state": In(WalkState()),
+            "facts": In(Facts(config)),
             "room": In(Room()),
             "now": In(NOW_BITS),
+            "stale": In(1),
             "action": Out(Action()),
             "next": Out(WalkState()),
+            "changed": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
 
-        finding, state = self.finding, self.state
-        m.submodules.stamps = stamps = StampRule()
-        m.submodules.retry = retry = RetryRule()
+        facts, finding, state = self.facts, self.facts.finding, self.facts.state
+        expired = facts.outlook.expired
 
         # Signals of their own: no tool sees through a structure that is used while it is filled.
-        retire, resend, fail, probe = Signal(), Signal(), Signal(), Signal()
+        live, retire, judged, lost, resend = (Signal() for _ in range(5))
+        by_nack, by_hole, by_timeout, blame = (Signal() for _ in range(4))
+        fatal, exhausted, fail, probe = (Signal() for _ in range(4))
         cause = Signal(Cause)
 
-        # Free what was acknowledged. An answered probe is noted first; the slot waits a lap.
-        live = Signal()
-        answered = Signal()
-        waiting = Signal()
         m.d.comb += [
             live.eq(finding.settled & ~finding.stopped & ~state.failed),
-            answered.eq(
-                live
-                & state.probing
-                & finding.answer.valid
-                & (finding.answer.probe_id == (state.probe_count | (PROBE_MARK << 8)))
-            ),
-            waiting.eq(live & ~finding.acked),
-            retire.eq(live & finding.acked & ~answered & self.room.retired),
-            stamps.state.eq(state.stamps),
-            stamps.stamp.eq(finding.stamp),
-            stamps.limit.eq(finding.stamp_limit),
-            # Too early an answer to a resend is the answer to the send before it.
-            stamps.acked.eq(retire & (~finding.resent | finding.travelled)),
-            stamps.probe_acked.eq(answered),
-            stamps.probe_stamp.eq(finding.probe_stamp),
-        ]
-
-        # Send again what is lost.
-        by_nack, by_hole, expired = Signal(), Signal(), Signal()
-        blame, by_timeout = Signal(), Signal()
-        m.d.comb += [
+            retire.eq(live & finding.acked & self.room.retired),
             by_nack.eq(finding.refused & finding.refusal_due),
-            by_hole.eq(finding.overdue & stamps.beyond & ~finding.refused),
-            expired.eq(finding.age > retry.rto),
-            by_timeout.eq(expired & (stamps.later | finding.oldest | finding.refused)),
-            blame.eq(~finding.cut_off & ~finding.refused & (by_hole | (expired & stamps.later))),
+            by_hole.eq(finding.overdue & facts.beyond & ~finding.refused),
+            by_timeout.eq(expired & (facts.later | finding.oldest | finding.refused)),
+            blame.eq(~finding.cut_off & ~finding.refused & (by_hole | (expired & facts.later))),
+            judged.eq(
+                live
+                & ~finding.acked
+                & ~self.stale
+                & self.room.failed
+                & (~blame | self.room.ev_event)
+            ),
+            lost.eq(finding.cut_off | by_nack | by_hole | by_timeout),
+            fatal.eq(finding.refused & (finding.refusal == Refusal.FATAL)),
+            fail.eq(judged & (fatal | exhausted)),
+            resend.eq(judged & ~fail & lost),
         ]
-        able = self.room.failed & (~blame | self.room.ev_event)
-        judged = Signal()
-        m.d.comb += judged.eq(waiting & able)
-        fatal = finding.refused & (finding.refusal == Refusal.FATAL)
-        lost = finding.cut_off | by_nack | by_hole | by_timeout
         with m.If(finding.cut_off):
             m.d.comb += cause.eq(Cause.PORT)
         with m.Elif(by_nack):
@@ -236,19 +251,12 @@ class LossRule(wiring.Component):
             m.d.comb += cause.eq(Cause.HOLE)
         with m.Else():
             m.d.comb += cause.eq(Cause.TIMEOUT)
-        m.d.comb += [
-            fail.eq(judged & (fatal | retry.exhausted)),
-            resend.eq(judged & ~fail & lost),
-        ]
-
-        self._charge(m, retry, judged, by_nack, by_timeout & ~by_hole)
 
         # Ask the peer where nothing else would make it speak.
-        unanswered = ahead(self.now, (state.probe_time + retry.rto)[:NOW_BITS]) > 0
-        wanted = finding.quiet | (expired & ~stamps.later & finding.oldest)
-        m.d.comb += [
-            probe.eq(judged & wanted & (~state.probing | unanswered) & ~answered & self.room.probe),
-        ]
+        wanted = finding.quiet | (expired & ~facts.later & finding.oldest)
+        m.d.comb += probe.eq(
+            judged & wanted & ~facts.probe_held & ~facts.answered & self.room.probe
+        )
 
         m.d.comb += [
             self.action.free.eq(retire | (finding.settled & ~live)),
@@ -261,31 +269,41 @@ class LossRule(wiring.Component):
             self.action.probe.eq(probe),
             self.action.probe_id.eq((state.probe_count + 1)[:8] | (PROBE_MARK << 8)),
         ]
+        charged = self._charge(m, judged & (cause == Cause.NACK), judged & lost, cause, exhausted)
+        noted = live & ~self.stale & (facts.progress | facts.answered)
         m.d.comb += [
-            self.next.stamps.eq(stamps.next),
-            self.next.retry.eq(retry.next),
+            self.changed.eq(noted | charged | fail | probe),
             self.next.known.eq(state.known | live),
             self.next.cack.eq(finding.cack),
             self.next.failed.eq(state.failed | fail),
-            self.next.probing.eq((state.probing & ~answered) | probe),
+            self.next.probing.eq((state.probing & ~facts.answered) | probe),
             self.next.probe_count.eq(state.probe_count + probe),
-            self.next.probe_time.eq(Mux(probe, self.now, state.probe_time)),
+            self.next.probe_until.eq(
+                Mux(probe, (self.now + facts.outlook.now.rto)[:NOW_BITS], state.probe_until)
+            ),
         ]
 
         return m
 
-    def _charge(self, m, retry, judged, by_nack, by_timeout):
-        """Connect the retry counter, and charge it for a NACK or a time-out."""
-        finding, state = self.finding, self.state
+    def _charge(self, m, by_nack, lost, cause, exhausted):
+        """Charge the retry counter for a NACK or a time-out; return whether that was done."""
+        finding, outlook = self.facts.finding, self.facts.outlook
         first_trim = (finding.refusal == Refusal.AT_ONCE) & ~finding.resent
+        charge_nack, charge_timeout, charge = Signal(), Signal(), Signal()
+        until = (self.now + outlook.rto)[:NOW_BITS]
         m.d.comb += [
-            retry.state.eq(state.retry),
-            retry.progress.eq(~state.known | (state.cack != finding.cack)),
-            retry.base.eq(finding.base_rto),
-            retry.linear_count.eq(finding.linear_count),
-            retry.limit.eq(finding.retry_limit),
-            retry.endless.eq(finding.endless),
-            retry.now.eq(self.now),
-            retry.timeout.eq(judged & by_timeout & ~finding.cut_off & ~by_nack),
-            retry.nack.eq(judged & by_nack & ~finding.cut_off & ~first_trim),
+            charge_nack.eq(by_nack & ~first_trim & ~outlook.now.nack_held),
+            charge_timeout.eq(lost & (cause == Cause.TIMEOUT) & ~outlook.now.timeout_held),
+            charge.eq(charge_nack | charge_timeout),
+            exhausted.eq(charge & outlook.exhausted),
         ]
+        retry = self.next.retry
+        m.d.comb += [
+            retry.retries.eq(Mux(charge, outlook.retries, outlook.now.retries)),
+            retry.rto.eq(Mux(charge, outlook.rto, outlook.now.rto)),
+            retry.timeout_held.eq(outlook.now.timeout_held | charge_timeout),
+            retry.timeout_until.eq(Mux(charge_timeout, until, outlook.now.timeout_until)),
+            retry.nack_held.eq(outlook.now.nack_held | charge_nack),
+            retry.nack_until.eq(Mux(charge_nack, until, outlook.now.nack_until)),
+        ]
+        return charge

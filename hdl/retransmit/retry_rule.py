@@ -8,7 +8,7 @@ from mrcnic.hdl.config import TICK_NS
 from mrcnic.hdl.descriptor import NOW_BITS
 from mrcnic.hdl.wire.serial import ahead
 
-__all__ = ["FOR_EVER", "LONGEST_RTO", "RETRY_BITS", "RetryRule", "RetryState"]
+__all__ = ["FOR_EVER", "LONGEST_RTO", "RETRY_BITS", "RetryOutlook", "RetryRule", "RetryState"]
 
 #: Doubling stops at one second, in ticks: readings of ``now`` are told apart over 1.07 s.
 LONGEST_RTO = 1_000_000_000 // TICK_NS
@@ -46,8 +46,33 @@ class RetryState(data.StructLayout):
         })
 
 
+class RetryOutlook(data.StructLayout):
+    """What could happen to the retry counter.
+
+    Members
+    -------
+    now : RetryState
+        State as it is, with the time that has passed taken into account.
+    expired : 1
+        The packet's time-out is over.
+    retries, rto : 6, 24
+        After one charge more.
+    exhausted : 1
+        That charge is the last one.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "now": RetryState(),
+            "expired": 1,
+            "retries": RETRY_BITS,
+            "rto": NOW_BITS,
+            "exhausted": 1,
+        })
+
+
 class RetryRule(wiring.Component):
-    """Charge the retry counter, and stretch the time-out. Combinational.
+    """Say where the retry counter stands, and where one charge more would take it. Combinational.
 
     The first ``linear_count`` charges leave the time-out as it is, each further one doubles it,
     up to :data:`LONGEST_RTO`. Time-outs are charged at most once per current time-out, and so are
@@ -62,15 +87,9 @@ class RetryRule(wiring.Component):
     base, linear_count, limit, endless : ``In(24)``, ``In(3)``, ``In(6)``, ``In(1)``
         First time-out; charges that leave it as it is; charges at which the QP fails; it never
         does.
-    now : ``In(24)``
-    rto : ``Out(24)``
-        Current time-out.
-    timeout, nack : ``In(1)``
-        A packet's time-out has expired; a NACK that is charged.
-    exhausted : ``Out(1)``
-        This charge is the last one.
-    next : ``Out(RetryState())``
-        Next state.
+    age, now : ``In(24)``
+        Ticks since the packet was sent, and the time.
+    outlook : ``Out(RetryOutlook())``
     """
 
     state: In(RetryState())
@@ -79,12 +98,9 @@ class RetryRule(wiring.Component):
     linear_count: In(3)
     limit: In(RETRY_BITS)
     endless: In(1)
+    age: In(NOW_BITS)
     now: In(NOW_BITS)
-    rto: Out(NOW_BITS)
-    timeout: In(1)
-    nack: In(1)
-    exhausted: Out(1)
-    next: Out(RetryState())
+    outlook: Out(RetryOutlook())
 
     def elaborate(self, platform):
         m = Module()
@@ -93,34 +109,27 @@ class RetryRule(wiring.Component):
         m.d.comb += state.eq(self.state)
         with m.If(self.progress):
             m.d.comb += [state.eq(0), state.rto.eq(self.base)]
-        m.d.comb += self.rto.eq(state.rto)
-
-        timeout_held = state.timeout_held & (ahead(state.timeout_until, self.now) > 0)
-        nack_held = state.nack_held & (ahead(state.nack_until, self.now) > 0)
-        charge_timeout = self.timeout & ~timeout_held
-        charge_nack = self.nack & ~nack_held
-        charge = charge_timeout | charge_nack
 
         retries = Signal(RETRY_BITS)
-        rto, doubled = Signal(NOW_BITS), Signal(NOW_BITS + 1)
+        doubled = Signal(NOW_BITS + 1)
         m.d.comb += [
             retries.eq(Mux(state.retries.all(), state.retries, state.retries + 1)),
             doubled.eq(state.rto << 1),
-            rto.eq(state.rto),
-            self.next.eq(state),
-            self.next.timeout_held.eq(timeout_held | charge_timeout),
-            self.next.nack_held.eq(nack_held | charge_nack),
+        ]
+        held = {
+            name: state[f"{name}_held"] & (ahead(state[f"{name}_until"], self.now) > 0)
+            for name in ("timeout", "nack")
+        }
+        m.d.comb += [
+            self.outlook.now.eq(state),
+            self.outlook.now.timeout_held.eq(held["timeout"]),
+            self.outlook.now.nack_held.eq(held["nack"]),
+            self.outlook.expired.eq(self.age > state.rto),
+            self.outlook.retries.eq(retries),
+            self.outlook.rto.eq(state.rto),
+            self.outlook.exhausted.eq((retries >= self.limit) & ~self.endless),
         ]
         with m.If(retries >= self.linear_count):
-            m.d.comb += rto.eq(Mux(doubled > LONGEST_RTO, LONGEST_RTO, doubled))
-        until = Signal(NOW_BITS)
-        m.d.comb += until.eq(self.now + rto)
-        with m.If(charge):
-            m.d.comb += [self.next.retries.eq(retries), self.next.rto.eq(rto)]
-        with m.If(charge_timeout):
-            m.d.comb += self.next.timeout_until.eq(until)
-        with m.If(charge_nack):
-            m.d.comb += self.next.nack_until.eq(until)
-        m.d.comb += self.exhausted.eq(charge & (retries >= self.limit) & ~self.endless)
+            m.d.comb += self.outlook.rto.eq(Mux(doubled > LONGEST_RTO, LONGEST_RTO, doubled))
 
         return m

@@ -1,8 +1,8 @@
 """The walk over all slots, which finds what is acknowledged and what is lost."""
 
-from amaranth.hdl import Module, Mux
-from amaranth.lib import data, memory, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import (
@@ -17,7 +17,8 @@ from mrcnic.hdl.descriptor import (
 )
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
-from .loss_rule import Cause, Finding, LossRule, WalkState
+from .judge import Judge
+from .loss_rule import Cause, Finding, LossRule
 from .scoreboard import QpPsn
 
 __all__ = ["SlotPulse", "Walker", "WalkerEvents"]
@@ -94,28 +95,21 @@ class Walker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        finding = self.finding
+        m.submodules.judge = judge = Judge(self.config)
         m.submodules.rule = rule = LossRule(self.config)
-        m.submodules.states = states = memory.Memory(
-            shape=WalkState(), depth=self.config.qps, init=[]
-        )
-
-        # Slots of one QP follow each other: what the one writes, the next one reads.
-        write = states.write_port()
-        read = states.read_port(transparent_for=[write])
-        update = finding.settled & ~finding.stopped
         m.d.comb += [
-            read.addr.eq(self.next_qp),
-            rule.state.eq(read.data),
-            rule.finding.eq(finding),
+            judge.finding.eq(self.finding),
+            judge.next_qp.eq(self.next_qp),
+            judge.now.eq(self.now),
+            rule.facts.eq(judge.facts),
             rule.now.eq(self.now),
-            write.en.eq(update | self.clear.valid),
-            write.addr.eq(Mux(update, finding.qp, self.clear.p.qp)),
-            self.clear.ready.eq(~update),
+            rule.stale.eq(judge.stale),
+            judge.update.valid.eq(rule.changed),
+            judge.update.state.eq(rule.next),
         ]
-        with m.If(update):
-            m.d.comb += write.data.eq(rule.next)
+        connect(m, flipped(self.clear), judge.clear)
 
+        finding = judge.facts.finding
         action = rule.action
         for pulse, done in ((self.free, action.free), (self.resend, action.resend)):
             m.d.sync += [pulse.valid.eq(done), pulse.slot.eq(finding.slot)]
@@ -133,7 +127,7 @@ class Walker(wiring.Component):
 
     def _tell(self, m, rule):
         """Fill the output streams, each as far as there is room."""
-        finding, action = self.finding, rule.action
+        finding, action = rule.facts.finding, rule.action
         for port, room, said in (
             (self.retired, rule.room.retired, action.retire),
             (self.ev_events, rule.room.ev_event, action.blame),

@@ -32,10 +32,10 @@ def test_packets_go_out_and_retire(config):
     world.create(1, 5)
     rng = random.Random(1)
     keys = []
-    for n in range(40):
+    for n in range(24):
         qp = n % 3 == 0
         keys.append((int(qp), world.allocate(int(qp), rng.randint(1, 256))))
-    world.run(6_000, until=all_retired(40))
+    world.run(6_000, until=all_retired(24))
     assert sorted(sends(world)) == sorted(keys)
     assert not world.happened("resend")
     assert all(world.retired[key] == 1 for key in keys)
@@ -160,6 +160,19 @@ def test_three_refusals_do_no_harm():  # B055
     assert not world.happened("failed")
 
 
+def test_many_refusals_at_once_are_one_charge():
+    world = World(SMALL, timeout=4, linear=1, exponential=1)  # fails at the second charge
+    stay(world, 6)
+
+    def refuse():
+        for psn in range(0x100, 0x106):
+            world.nack(0, psn, NackReason.NO_BUFFER)
+
+    when(world, lambda w: on_wire(w, 6), refuse)
+    world.run(1_000, until=lambda w: len(w.happened("resend")) == 6)
+    assert not world.happened("failed")
+
+
 def test_beyond_the_window_waits_for_cack():
     world = World(SMALL, timeout=6)
     stay(world, 2)
@@ -178,7 +191,13 @@ def test_beyond_the_window_waits_for_cack():
 def test_unexpected_event_fails_the_qp_once():
     world = World(SMALL)
     stay(world, 4)
-    when(world, lambda w: on_wire(w, 4), lambda: world.nack(0, 0x102, NackReason.UNEXPECTED))
+
+    def refuse():
+        world.sending = False
+        for psn in (0x101, 0x102, 0x103):
+            world.nack(0, psn, NackReason.UNEXPECTED)
+
+    when(world, lambda w: on_wire(w, 4), refuse)
     world.run(1_500, until=lambda w: w.cycle > 700)
     assert [entry[2:] for entry in world.happened("failed")] == [(0, Status.REMOTE_ERROR)]
     assert world.occupied == 0
@@ -324,6 +343,7 @@ def test_unreadable_memory_fails_the_qp():
 def test_a_stopped_qp_lets_go_and_starts_afresh():
     world = World(SMALL)
     stay(world, 10)
+    world.lose = lambda key: not world.answer  # nothing of the first life arrives
 
     def stop():
         world.put("stopped", {"qp": 0})

@@ -18,7 +18,7 @@ packets = st.lists(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     packets=packets,
     lanes=st.sampled_from([1, 2]),

@@ -34,7 +34,7 @@ async def ask(ctx, dut, qp, psn):
     return ctx.get(dut.query[0].acked)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     first=st.sampled_from([0, 100, 0xFFFFF0, 0xFFFFC0]),
     seed=st.integers(0, 1 << 16),
