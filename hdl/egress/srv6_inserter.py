@@ -75,7 +75,7 @@ class Srv6Inserter(wiring.Component):
         # Of the packet under way: what its next beat starts with.
         inside = Signal()
         headers = Signal(max(8 * self.header_octets, 2 * bits) - bits, reset_less=True)
-        tail = Signal(bits, reset_less=True)
+        tail = Signal(bits)  # zero between packets: what does not fit in a beat makes another
         distance = Signal(low)
         header_beats = Signal(range(self.header_octets // self.octets + 1))
         payload_left = Signal()
@@ -110,7 +110,7 @@ class Srv6Inserter(wiring.Component):
         with m.If(moves):
             m.d.sync += self.o.valid.eq(1)
             beat = self.o.payload
-            m.d.sync += beat.data.eq(now_headers[:bits] | Mux(inside, tail, 0) | here)
+            m.d.sync += beat.data.eq(now_headers[:bits] | tail | here)
             m.d.sync += beat.first.eq(~inside)
             m.d.sync += beat.last.eq(last)
             m.d.sync += beat.user.eq(Mux(inside, user, block.user))

@@ -46,7 +46,7 @@ def run(octets, packets, *, gap=lambda: 0):
             await ctx.tick()
             cycle += 1
 
-    simulate(dut, producer, consumer)
+    simulate(dut, producer, consumer, max_cycles=2_000)
     assert dut.latency == LATENCIES[octets]
     return from_beats(received), latencies
 
