@@ -348,11 +348,14 @@ def test_a_stopped_qp_lets_go_and_starts_afresh():
     def stop():
         world.put("stopped", {"qp": 0})
         world.create(0, 0x100)
+
+    def start():
         world.answer = True
         for _ in range(6):
             world.allocate(0, 200)
 
     when(world, lambda w: on_wire(w, 3), stop)
+    when(world, lambda w: len(w.happened("table")) == 2, start)
     world.run(6_000, until=lambda w: len(w.happened("retired")) == 6)
     assert world.occupied == 0
     assert len(world.happened("table")) == 2
