@@ -19,8 +19,6 @@ from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.sim.bench.packets import from_beats
 
-BEAT_OCTETS = int(os.environ["BEAT_OCTETS"])
-CONFIG = config_of(BEAT_OCTETS)
 ETHER = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02", type=0x86DD)
 TIMESTAMPED, RESENT = 0x10, 0x20  # in scapy's 7 bits behind the acknowledge request
 
@@ -97,8 +95,8 @@ def traffic(rng, count):
     return frames, known, payloads, bad
 
 
-async def send(dut, frames, pause):
-    for beat in beats_of(frames, BEAT_OCTETS):
+async def send(dut, beats, pause):
+    for beat in beats:
         while pause():
             await RisingEdge(dut.clk)
         dut.i__payload.value = beat
@@ -131,15 +129,17 @@ async def count_events(dut, counts):
 async def what_scapy_sends_is_understood(dut, busy):
     """At full rate, and with pauses on all sides."""
     rng = random.Random(cocotb.RANDOM_SEED)
+    beat_octets = int(os.environ["BEAT_OCTETS"])
+    config = config_of(beat_octets)
     frames, known, payloads, bad = traffic(rng, int(os.environ["FRAMES"]))
     dut.i__valid.value = 0
-    dut.settings.value = Settings(CONFIG).const(settings(CONFIG)).as_bits()
+    dut.settings.value = Settings(config).const(settings(config)).as_bits()
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()
     await ClockCycles(dut.clk, 2)
     dut.rst.value = 0
 
-    descriptor, beat = RxDescriptor(CONFIG), Beat(BEAT_OCTETS)
+    descriptor, beat = RxDescriptor(config), Beat(beat_octets)
     requests, responses, beats, counts = [], [], [], {}
 
     def pause():
@@ -149,7 +149,7 @@ async def what_scapy_sends_is_understood(dut, busy):
     cocotb.start_soon(take(dut, "responses", descriptor, responses, pause))
     cocotb.start_soon(take(dut, "payload", beat, beats, pause))
     cocotb.start_soon(count_events(dut, counts))
-    await send(dut, frames, lambda: rng.random() < busy)
+    await send(dut, beats_of(frames, beat_octets), lambda: rng.random() < busy)
     await ClockCycles(dut.clk, 100)
 
     counts = {name: count for name, count in counts.items() if count}

@@ -93,7 +93,7 @@ def test_icrc_latency(beat_octets, latency):
 
 def test_line_rate_at_every_length():
     """Back to back at each length up to four beats of payload, tunnelled and not."""
-    sizes = [size for size in range(260) for _ in (0, 1)]
+    sizes = [*range(200), *range(1, 140)]
     frames = [
         (plain if number % 2 else tunnel)(write(bytes(n & 0xFF for n in range(size))))
         for number, size in enumerate(sizes)
@@ -113,7 +113,7 @@ def test_line_rate_at_every_length():
 
 @pytest.mark.parametrize("beat_octets", [16, 32, 128])
 def test_other_beats_at_every_length(beat_octets):
-    sizes = range(0, 2 * beat_octets + 3, 1 if beat_octets < 128 else 3)
+    sizes = range(0, beat_octets + 3, 1 if beat_octets < 128 else 3)
     frames = [tunnel(write(bytes(n & 0xFF for n in range(size)))) for size in sizes]
     result = receive(frames, beat_octets)
     assert result.events == {"rx_packets": len(sizes)}
