@@ -19,8 +19,8 @@ __all__ = ["CrcBeat", "CrcPipeline"]
 #: Bits of a beat that are summed at once; Yosys takes minutes to map rows of 512 bits.
 _SLICE = 16
 
-#: Factors that take one stage, at two levels each.
-_FACTORS = 3
+#: Bits of the number of missing octets that one stage takes back, by one choice.
+_DIGIT = 3
 
 
 class CrcBeat(data.StructLayout):
@@ -61,12 +61,13 @@ class CrcPipeline(wiring.Component):
 
     There is no back-pressure: a beat is taken in each cycle in which ``i.valid`` is set, packets
     may follow each other without a gap, and there may be gaps within them. The CRC comes out
-    ``latency`` cycles after the last beat. No path between two registers is deeper than 6 LUTs.
+    ``latency`` cycles after the last beat. The deepest path between two registers is a choice among
+    eight products with a state: 7 LUTs of 6 inputs, as Yosys maps it without retiming.
 
     The part of a beat is summed in slices first. The next cycle sums the slices and the state,
     advanced by a beat. What the missing octets of the last beat have added is taken back at the
-    end, in steps of powers of two. (Everything is linear, so a trailer is left out by matrices that
-    are that many octets behind from the start.)
+    end, a digit of their number in each step. (Everything is linear, so a trailer is left out by
+    matrices that are that many octets behind from the start.)
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class CrcPipeline(wiring.Component):
         if self.trailer_octets < 0:
             raise ValueError(f"trailer_octets must be at least 0, not {trailer_octets}")
         self.spare_bits = (self.octets - 1).bit_length()
-        self.latency = 2 + -(-self.spare_bits // _FACTORS)
+        self.latency = 2 + -(-self.spare_bits // _DIGIT)
         super().__init__({
             "i": In(CrcBeat(self.octets)),
             "o": Out(data.StructLayout({"valid": 1, "crc": CRC_BITS})),
@@ -139,12 +140,15 @@ class CrcPipeline(wiring.Component):
 
         # Take back the octets that were not there.
         value = state
-        for start in range(0, self.spare_bits, _FACTORS):
-            for bit in range(start, min(start + _FACTORS, self.spare_bits)):
-                factor = Signal(CRC_BITS, name=f"factor_{bit}")  # or else expressions explode
-                retreated = multiply(retreat_matrix(1 << bit), value)
-                m.d.comb += factor.eq(Mux(spare[bit], retreated, value))
-                value = factor
+        for start in range(0, self.spare_bits, _DIGIT):
+            retreated = Signal(CRC_BITS, name=f"retreat_{start}")
+            digit = spare[start : start + _DIGIT]
+            with m.Switch(digit):
+                for number in range(1 << len(digit)):
+                    with m.Case(number):
+                        matrix = retreat_matrix(number << start)
+                        m.d.comb += retreated.eq(multiply(matrix, value))
+            value = retreated
             value = delayed(value, f"retreated_{start}")
             done = delayed(done, f"done_{start}")
             spare = delayed(spare, f"spare_retreated_{start}")
