@@ -110,6 +110,33 @@ def test_sacks_are_those_of_the_reference(seed):
     assert [sack.trigger for sack in sacks] == [psn % 2**24 for psn in psns]
 
 
+@pytest.mark.parametrize("ahead", [63, 64, 65])
+def test_the_highest_psn_is_shown(ahead):
+    """Whether the bitmap that starts above cack would just hold it, or just not."""
+
+    async def script(bench):
+        await bench.send(write(0x100 + ahead, ack_request=1))
+        await bench.settle()
+
+    (sack,) = run(script).reports
+    assert sack.base == 0x100 + max(0, ahead - 63)
+    assert sack.shown == {0x100 + ahead}
+
+
+def test_no_mark_is_lost_while_a_sack_is_made():
+    """Whenever the marked packet comes after the one whose SACK is being made."""
+
+    async def script(bench):
+        for n in range(15):
+            await bench.send(write(0x100 + 2 * n, ack_request=1))
+            await bench.step(n)
+            await bench.send(write(0x101 + 2 * n, ce=1))
+            await bench.settle(50)
+
+    marked = {sack.trigger for sack in run(script).of(Opcode.SACK) if sack.mark}
+    assert marked == {0x101 + 2 * n for n in range(15)}
+
+
 def test_a_sack_is_due_beyond_the_threshold():
     async def script(bench):
         await bench.send(*(write(0x100 + n, octets=16) for n in range(4)))
@@ -237,7 +264,7 @@ def test_a_full_window_is_stepped_over():
         await bench.send(write(0x100 + WINDOW, ack_request=1))
         await bench.settle()
 
-    bench = run(script, flush_delay=0xFFFF)
+    bench = run(script, flush_delay=0xFFFF, sack_threshold=1 << 20)
     assert all(places(bench))
     sack = last_sack(bench)
     assert (sack.cack_psn, sack.ooo_count) == (0x100 + WINDOW, 0)
@@ -423,6 +450,19 @@ def test_immediates_in_order():
     assert [item.immediate for _, item in bench.completions] == [100, 101, 102, 103]
     assert [item.octets for _, item in bench.completions] == [16] * 4
     assert [ack.msn for ack in bench.of(Opcode.ACK)] == [4]
+
+
+def test_an_immediate_waits_for_the_gap_below_it():
+    """Even when cack passes another message meanwhile."""
+
+    async def script(bench):
+        await bench.send(write(0x102, opcode=Opcode.WRITE_ONLY_IMM), write(0x100))
+        await bench.settle()
+        assert bench.completions == []
+        await bench.send(write(0x101))
+        await bench.settle()
+
+    assert len(run(script).completions) == 1
 
 
 def test_too_many_immediates():
