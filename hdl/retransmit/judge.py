@@ -8,7 +8,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import NOW_BITS, index_bits
 from mrcnic.hdl.wire.serial import ahead
 
-from .loss_rule import PROBE_MARK, Facts, Finding, WalkState
+from .finding import PROBE_MARK, Facts, Finding, WalkState
 from .retry_rule import RetryRule
 from .scoreboard import QpPsn
 from .stamp_rule import StampRule, StampState

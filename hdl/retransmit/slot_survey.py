@@ -8,7 +8,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor import NOW_BITS, Settings, index_bits, slot_bits
 from mrcnic.hdl.wire.psn import PSN_BITS
 
-from .loss_rule import Finding
+from .finding import Finding
 from .nack_board import Refusal, Refused
 from .pick_log import LastSend, Sent
 from .qp_states import RetrySettings, Visit

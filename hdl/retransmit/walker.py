@@ -17,8 +17,9 @@ from mrcnic.hdl.descriptor import (
 )
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
+from .finding import Cause, Finding
 from .judge import Judge
-from .loss_rule import Cause, Finding, LossRule
+from .loss_rule import LossRule
 from .scoreboard import QpPsn
 
 __all__ = ["SlotPulse", "Walker", "WalkerEvents"]
