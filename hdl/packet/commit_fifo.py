@@ -121,9 +121,10 @@ class CommitFifo(wiring.Component):
 
         m.d.comb += write_port.addr.eq(written[:-1])
         m.d.comb += _compress(self.i.payload, write_port.data)
-        with m.If(self.i.valid & self.i.ready):
-            m.d.comb += self.dropped.eq(self.i.payload.last & unfit & ~self.abort)
-            m.d.comb += write_port.en.eq(~unfit)
+        taken = self.i.valid & self.i.ready
+        m.d.comb += self.dropped.eq(taken & self.i.payload.last & unfit & ~self.abort)
+        m.d.comb += write_port.en.eq(taken & ~unfit)
+        with m.If(taken):
             m.d.sync += written.eq(written + 1)
             with m.If(unfit | (self.i.payload.last & self.abort)):
                 m.d.sync += written.eq(committed)

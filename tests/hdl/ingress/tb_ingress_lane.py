@@ -133,6 +133,9 @@ async def what_scapy_sends_is_understood(dut, busy):
     config = config_of(beat_octets)
     frames, known, payloads, bad = traffic(rng, int(os.environ["FRAMES"]))
     dut.i__valid.value = 0
+    dut.i__payload.value = 0
+    for name in ("requests", "responses", "payload"):
+        getattr(dut, f"{name}__ready").value = 0
     dut.settings.value = Settings(config).const(settings(config)).as_bits()
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()
