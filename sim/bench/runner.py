@@ -6,10 +6,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from amaranth.back import verilog
 from cocotb_tools.runner import Verilator, get_results, get_runner
 
-from mrcnic.hdl.packet.deep_memory import with_deep_memory
+from .convert import to_verilog
 
 __all__ = ["SIMULATORS", "compile_design", "find_simulator", "run_bench", "run_design"]
 
@@ -124,7 +123,6 @@ def run_bench(dut, bench: str, *, simulator: str, build_dir: Path, env: dict | N
         If the bench has no tests, or one of them fails.
     """
     source = build_dir / "dut.v"
-    converted = verilog.convert(dut, name="dut", emit_src=False, platform="generate")
-    source.write_text(with_deep_memory(converted))
+    source.write_text(to_verilog(dut, name="dut"))
     compile_design([source], top="dut", simulator=simulator, build_dir=build_dir)
     run_design(bench, top="dut", simulator=simulator, build_dir=build_dir, env=env or {})
