@@ -25,7 +25,7 @@ from mrcnic.hdl.host.registers import ADDRESS_BITS
 from mrcnic.hdl.ingress.lane import IngressLane
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
-from mrcnic.hdl.packet.stream_fork import StreamFork
+from mrcnic.hdl.packet.stream_relay import StreamRelay
 from mrcnic.hdl.packet.tick_counter import TickCounter
 from mrcnic.hdl.requester.requester import Requester
 from mrcnic.hdl.responder.responder import Responder
@@ -46,7 +46,8 @@ class Nic(wiring.Component):
     Attributes
     ----------
     event_names : :class:`tuple` of :class:`str`
-        What is counted, in the order of the counters. Each starts with its room, or with ``port<p>_``.
+        What is counted, in the order of the counters. Each starts with its room or with
+        ``port<p>_``.
 
     Members
     -------
@@ -131,7 +132,8 @@ class Nic(wiring.Component):
     def _connect_host(self, m):
         m.submodules.tick = tick = TickCounter(clk_hz=self.config.clk_hz)
         m.submodules.bank = bank = RegisterBank(self.config, self.event_names)
-        m.submodules.tables = tables = StreamFork(TableWrite(), outputs=4)
+        # The requester first: it must give up the QP's former life before others begin the next.
+        m.submodules.tables = tables = StreamRelay(TableWrite(), outputs=4)
         engine = (self._requester, self._retransmit, self._spray, self._responder)
 
         connect(m, flipped(self.registers), bank.axil)

@@ -53,8 +53,9 @@ class EgressLane(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(TxDescriptor(config)))``
-        Packets to be sent. ``ready`` says that the port is up and there is room for a packet of
-        any length; while the port is up it stays set until a transfer.
+        Packets to be sent. ``ready`` says that there is room for a packet of any length; it stays
+        set until a transfer. Packets are taken while the port is down as well, and dropped, so that
+        none that was on its way waits for a port that may never come back.
     fetch : ``Out(stream.Signature(SlotRead(config)))``
         A request for the payload of each packet that has any, in order.
     payload : ``In(packet_signature(config.beat_octets))``
@@ -145,7 +146,7 @@ class EgressLane(wiring.Component):
         taken = Signal()
         fetch_free = Signal()
         m.d.comb += fetch_free.eq(self.fetch.ready | ~self.fetch.valid)
-        m.d.comb += self.i.ready.eq(builder.i.ready & keeper.room & fetch_free & self.up)
+        m.d.comb += self.i.ready.eq(builder.i.ready & keeper.room & fetch_free)
         m.d.comb += taken.eq(self.i.valid & self.i.ready)
         m.d.comb += builder.i.valid.eq(taken)
         m.d.comb += builder.i.payload.eq(self.i.payload)

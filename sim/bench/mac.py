@@ -152,7 +152,7 @@ class Macs:
         self.cycles = 0
         self.sent: Callable[[str, bytes, int], None] = lambda port, frame, time_ps: None
         self.received: Callable[[str, bytes, int], None] = lambda port, frame, time_ps: None
-        self.every_cycle: list[Callable[[int], None]] = []
+        fabric.fault_observers.append(self._set_links)
 
     @property
     def now_ps(self) -> int:
@@ -176,5 +176,7 @@ class Macs:
                 self.macs[port].deliver(frame)
             for mac in macs:
                 mac.drive(now)
-            for hook in self.every_cycle:
-                hook(now)
+
+    def _set_links(self, fault):
+        for name, mac in self.macs.items():
+            mac.set_link(self.fabric.port_up(name))

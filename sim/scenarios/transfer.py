@@ -32,6 +32,19 @@ class TransferSpec:
         First PSN of every QP; otherwise ``seed`` gives one for each.
     pcap : :class:`str`, optional
         Folder for captures.
+    mtu : :class:`int`, optional
+        Path MTU, in octets; otherwise the largest that the NICs have.
+    cwnd : :class:`int`, optional
+        Congestion window of each QP, in octets.
+    lengths : tuple of :class:`int`
+        Lengths of the messages, dealt to the QPs in turn; otherwise the content is cut into
+        messages of up to 16 packets.
+    losses : tuple of (:class:`str`, :class:`int`, :class:`int`, :class:`int`)
+        Kind (``"WRITE"``, ``"SACK"``, ``"ACK"``, ``"NACK"``, ``"PROBE"``), QP, packet and times:
+        that packet of that QP is lost so many times. Writes are counted by PSN from 0 on, the
+        others as they leave.
+    duplicate, reorder : :class:`float`
+        Chances that a packet on its way is doubled, and that it is held up.
     """
 
     config: NicConfig
@@ -44,11 +57,19 @@ class TransferSpec:
     psn: int | None = None
     seed: int = 0
     pcap: str | None = None
+    mtu: int | None = None
+    cwnd: int | None = None
+    lengths: tuple[int, ...] = ()
+    losses: tuple[tuple[str, int, int, int], ...] = ()
+    duplicate: float = 0.0
+    reorder: float = 0.0
 
     @property
     def octets(self) -> int:
         """Length of what is sent."""
-        return Path(self.file).stat().st_size if self.file else self.size
+        if self.file:
+            return Path(self.file).stat().st_size
+        return sum(self.lengths) or self.size
 
     @property
     def max_cycles(self) -> int:

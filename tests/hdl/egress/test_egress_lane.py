@@ -158,24 +158,27 @@ def test_random_surroundings(seed, busy):
 
 @pytest.mark.parametrize("down", [5, 40, 49, 100])
 def test_port_down(down):
-    """The frame under way is finished, those that wait are dropped, and no more are taken."""
+    """The frame under way is finished; those that wait, and those that still come, are dropped."""
     rng = random.Random(13)
     packets = [(write(rng, opcode=Opcode.WRITE_ONLY), rng.randbytes(64)) for _ in range(8)]
-    up = 400
-
-    def is_up(cycle):
-        return not down <= cycle < up
-
-    run = run_lane(TINY, packets, up=is_up)
+    run = run_lane(TINY, packets, up=lambda cycle: cycle < down)
     expected = frames_of(packets)
-    assert not [cycle for cycle in run.taken if down <= cycle < up]
-    dropped = len(packets) - len(run.frames)
-    assert (run.sent, run.dropped) == (len(run.frames), dropped)
-    before = sum(cycle < down for cycle in run.taken)
-    assert run.frames == expected[: before - dropped] + expected[before:]
-    late = [cycle for cycle in run.moved if down < cycle < up]
+    assert len(run.taken) == len(packets)
+    assert run.frames == expected[: len(run.frames)]
+    assert (run.sent, run.dropped) == (len(run.frames), len(packets) - len(run.frames))
+    late = [cycle for cycle in run.moved if down < cycle]
     assert len(late) <= beats_of(TINY, packets[0])
-    assert dropped > 0
+    assert run.dropped > 0
+
+
+def test_port_that_is_back_sends_what_comes_then():
+    rng = random.Random(15)
+    packets = [(write(rng, opcode=Opcode.WRITE_ONLY), rng.randbytes(64)) for _ in range(8)]
+    run = run_lane(TINY, packets, up=lambda cycle: not 40 <= cycle < 100)
+    sent = run.frames
+    assert (run.sent, run.dropped) == (len(sent), len(packets) - len(sent))
+    assert 0 < run.dropped < len(packets)
+    assert sent == [frame for frame in frames_of(packets) if frame in sent]
 
 
 def test_payload_of_a_dropped_frame_is_consumed():

@@ -1,19 +1,19 @@
-"""One stream into several."""
+"""One stream past several places, one after the other."""
 
 from operator import index
 
-from amaranth.hdl import Cat, Module, ShapeLike, Signal
+from amaranth.hdl import Module, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["StreamFork"]
+__all__ = ["StreamRelay"]
 
 
-class StreamFork(wiring.Component):
-    """Give every transfer to all outputs, each in its own time.
+class StreamRelay(wiring.Component):
+    """Give every transfer to all outputs in turn: to the next when the one before has taken it.
 
-    A transfer is taken from ``i`` in the cycle in which the last output takes it. No latency;
-    one transfer per cycle passes while all outputs are ready.
+    A transfer is taken from ``i`` in the cycle in which the last output takes it, so whoever offers
+    it knows that everybody has it. Takes a cycle for each output, if all are ready.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class StreamFork(wiring.Component):
     i : ``In(stream.Signature(shape))``
         Input.
     o : ``Out(stream.Signature(shape)).array(outputs)``
-        Outputs.
+        Outputs, in their order.
 
     Raises
     ------
@@ -48,17 +48,16 @@ class StreamFork(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        taken = Signal(self.outputs)  # outputs that have the transfer that `i` offers
-        takes = Signal(self.outputs)
-        m.d.comb += takes.eq(Cat(output.valid & output.ready for output in self.o))
-        m.d.comb += self.i.ready.eq((taken | Cat(output.ready for output in self.o)).all())
+        turn = Signal(self.outputs, init=1)  # one hot: whose turn it is
+        taken = Signal()
+        last = self.o[self.outputs - 1]
+        m.d.comb += self.i.ready.eq(turn[-1] & last.ready)
         for n, output in enumerate(self.o):
-            m.d.comb += output.valid.eq(self.i.valid & ~taken[n])
+            m.d.comb += output.valid.eq(self.i.valid & turn[n])
             m.d.comb += output.payload.eq(self.i.payload)
-
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += taken.eq(0)
-        with m.Else():
-            m.d.sync += taken.eq(taken | takes)
+            with m.If(output.valid & output.ready):
+                m.d.comb += taken.eq(1)
+        with m.If(taken):
+            m.d.sync += turn.eq(turn.rotate_left(1))
 
         return m
