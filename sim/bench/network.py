@@ -167,7 +167,7 @@ class Network:
                     pass
 
     def _attributes(self, n: int, here: Host, there: Host, tx: int, rx: int) -> QpAttributes:
-        window = min(8, self.config.window // 128)
+        window = self.spec["mpr"] or min(8, self.config.window // 128)
         return QpAttributes(
             qpn=_QPNS[here.name] + n,
             remote_qpn=_QPNS[there.name] + n,

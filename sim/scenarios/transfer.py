@@ -36,6 +36,8 @@ class TransferSpec:
         Path MTU, in octets; otherwise the largest that the NICs have.
     cwnd : :class:`int`, optional
         Congestion window of each QP, in octets.
+    mpr : :class:`int`, optional
+        Window of each QP, in units of 128 PSNs; otherwise as large as the NICs have it.
     lengths : tuple of :class:`int`
         Lengths of the messages, dealt to the QPs in turn; otherwise the content is cut into
         messages of up to 16 packets.
@@ -59,6 +61,7 @@ class TransferSpec:
     pcap: str | None = None
     mtu: int | None = None
     cwnd: int | None = None
+    mpr: int | None = None
     lengths: tuple[int, ...] = ()
     losses: tuple[tuple[str, int, int, int], ...] = ()
     duplicate: float = 0.0

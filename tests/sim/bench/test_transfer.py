@@ -85,11 +85,12 @@ def test_every_length_around_the_seams():
 
 
 def test_window_smaller_than_the_flight():
-    """A lost packet holds a window of 128 PSNs up; none is sent beyond it."""
-    result = run(
-        preset="tiny", qps=1, mtu=256, size=160 * 256, cwnd=10**6, losses=(("WRITE", 0, 3, 2),)
-    )
+    """A packet that is lost twice holds a window of 128 PSNs up; none is sent beyond it."""
+    result = run(qps=1, mtu=256, size=400 * 256, cwnd=10**6, mpr=1, losses=(("WRITE", 0, 3, 2),))
+    assert result["verdicts"]["NEW"] == 400
     assert count(result, "b", "responder_rx_beyond_window") == 0
+    # Loss and repair of a packet take 30 us at least, in which 128 packets and no more may leave.
+    assert result["simulated_us"] > 60
 
 
 def test_switch_dies_on_the_way():
