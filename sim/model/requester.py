@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from mrcnic.hdl.wire.opcodes import NackReason, Syndrome
 from mrcnic.hdl.wire.psn import psn_add, psn_difference
 
+from .loss_rule import is_lost
 from .messages import Ack, Mark, Nack, Probe, QueuePair, Sack, WorkRequest, Write
 from .spray import Spray
 
-__all__ = ["Flight", "Requester", "is_lost"]
+__all__ = ["Flight", "Requester"]
 
 #: Headers that count in the nominal size of a write besides payload and immediate.
 _NOMINAL_HEADERS = 40 + 8 + 12 + 4 + 4 + 16 + 4
@@ -19,32 +20,6 @@ _RTO_MAX_NS = 1_000_000_000
 
 #: This exponential count means: never give up.
 _FOR_EVER = 25
-
-
-def is_lost(
-    *,
-    stamp: int,
-    highest_stamp: int,
-    age_ns: int,
-    reorder_packets: int,
-    threshold_ns: int,
-    waived: bool = False,
-) -> bool:
-    """Return whether a packet under way is lost by the hole rule.
-
-    Parameters
-    ----------
-    stamp, highest_stamp : :class:`int`
-        Place of the packet in the order of sending, and of the latest known to have arrived.
-    age_ns : :class:`int`
-        Time since it was sent.
-    reorder_packets, threshold_ns : :class:`int`
-        What both must exceed.
-    waived : :class:`bool`
-        A probe has answered: only the order counts.
-    """
-    least = 0 if waived else reorder_packets
-    return highest_stamp - stamp > least and age_ns > threshold_ns
 
 
 @dataclass
