@@ -1,30 +1,62 @@
-"""The process that a simulation runs in: ``python -m mrcnic.sim.bench.child``."""
+"""The process that builds or simulates: ``python -m mrcnic.sim.bench.child TASK FOLDER ...``."""
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
-from .report import NEWS, SPEC
+from mrcnic.hdl.config import NicConfig
+
+from .build import build_pair
+from .report import NEWS, SPEC, read_spec, tell, tell_error, tell_result
 from .runner import find_simulator, run_design
 
 __all__ = ["main"]
 
 
 def main():
-    """Run a bench on a finished build; see :func:`mrcnic.sim.scenarios.run.simulate`."""
-    bench, simulator, build, folder, seed = sys.argv[1:]
+    """Do what :mod:`mrcnic.sim.scenarios.run` asks for; the question is in ``FOLDER``."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    task, folder, *arguments = sys.argv[1:]
+    os.environ[SPEC] = str(Path(folder) / "spec.json")
+    os.environ[NEWS] = str(Path(folder) / "news.jsonl")
+    {"build": _build, "simulate": _simulate}[task](Path(folder), *arguments)
+
+
+def _end_with_parent():
+    """End this process and those it has started when the other end of its input is closed.
+
+    A parent that is killed outright has no time to end its children.
+    """
+    os.read(0, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _build(folder: Path, simulator: str):
+    try:
+        build = build_pair(
+            NicConfig(**read_spec()["config"]),
+            simulator=simulator,
+            progress=lambda step: tell(step=step),
+        )
+    except (RuntimeError, OSError) as error:
+        tell_error(str(error))
+    else:
+        tell_result({"folder": str(build.folder), "fresh": build.fresh})
+
+
+def _simulate(folder: Path, bench: str, simulator: str, build: str, seed: str):
     find_simulator(simulator)
     run_design(
         bench,
         top="pair",
         simulator=simulator,
         build_dir=Path(build),
-        test_dir=Path(folder),
-        results_xml=str(Path(folder) / "results.xml"),
+        test_dir=folder,
+        results_xml=str(folder / "results.xml"),
         seed=int(seed),
         env={
-            SPEC: str(Path(folder) / "spec.json"),
-            NEWS: str(Path(folder) / "news.jsonl"),
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "COCOTB_LOG_LEVEL": "WARNING",
         },

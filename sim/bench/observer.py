@@ -8,6 +8,7 @@ from mrcnic.sim.codec.entropy import EvFields
 from mrcnic.sim.codec.errors import PacketError
 from mrcnic.sim.codec.packet import Packet
 from mrcnic.sim.codec.pcap import PcapWriter
+from mrcnic.sim.fabric.counters import DropCause
 
 from .mac import Macs
 from .network import Network
@@ -92,7 +93,9 @@ class Observer:
         self.network.scoreboard.arrived(packet)
 
     def _dropped(self, cause, place: str, time_ps: int, frame: bytes):
-        self.drops[cause.name.lower()] += 1
+        # All that meddles with packets of a transfer is chance.
+        name = "random" if cause == DropCause.MEDDLER else cause.value
+        self.drops[name] += 1
 
     def _failed(self, fault):
         what = fault.target if isinstance(fault.target, str) else "-".join(fault.target)

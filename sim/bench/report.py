@@ -1,10 +1,10 @@
-"""What a bench in the simulator's process is asked, and what it tells."""
+"""What a process that builds or simulates is asked, and what it tells."""
 
 import json
 import os
 from pathlib import Path
 
-__all__ = ["NEWS", "SPEC", "read_spec", "tell", "tell_result"]
+__all__ = ["NEWS", "SPEC", "read_spec", "tell", "tell_error", "tell_result"]
 
 #: Environment variables: the file with the question, and the one for the answers.
 SPEC = "MRCNIC_SPEC"
@@ -12,7 +12,7 @@ NEWS = "MRCNIC_NEWS"
 
 
 def read_spec() -> dict:
-    """Return what the bench is to do."""
+    """Return what is to be done."""
     return json.loads(Path(os.environ[SPEC]).read_text())
 
 
@@ -23,5 +23,10 @@ def tell(**news):
 
 
 def tell_result(result: dict):
-    """Write the result, which ends the simulation."""
+    """Write the result, which ends the process."""
     tell(result=result)
+
+
+def tell_error(sentence: str):
+    """Write why there is no result, which ends the process."""
+    tell(error=sentence)

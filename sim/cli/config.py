@@ -4,6 +4,7 @@ import json
 from dataclasses import fields
 
 import click
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -14,7 +15,7 @@ __all__ = ["config"]
 
 def _limit(allowed) -> str:
     kind = "" if isinstance(allowed, range) else ", powers of two"
-    return f"{allowed[0]} to {allowed[-1]}{kind}"
+    return f"{allowed[0]:,} to {allowed[-1]:,}{kind}"
 
 
 @click.command(epilog="Example: mrcnic config --preset 100g --set qps=64")
@@ -28,7 +29,7 @@ def config(preset, overrides, as_json):
             json.dumps({item.name: getattr(chosen, item.name) for item in fields(chosen)}, indent=2)
         )
         return
-    table = Table(title=f"preset {preset}")
+    table = Table(title=f"preset {preset}", box=box.SIMPLE_HEAD, title_justify="left")
     for heading in ("field", "value", "unit", "limits", "meaning"):
         table.add_column(heading, justify="right" if heading == "value" else "left")
     for item in fields(chosen):

@@ -1,5 +1,6 @@
 """``mrcnic generate``: the NIC as one Verilog file."""
 
+import re
 from pathlib import Path
 
 import click
@@ -26,9 +27,12 @@ __all__ = ["generate"]
 def generate(preset, overrides, output, name):
     """Write the NIC as Verilog, with AXI4, AXI4-Lite and AXI4-Stream ports."""
     config = make_config(preset, overrides)
-    if not name.isidentifier():
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
         raise click.UsageError(f"--name takes a Verilog identifier, not {name}")
     with Console(stderr=True).status(f"generating {preset}"), whole_file(output) as file:
-        text = nic_verilog(config, name=name)
+        try:
+            text = nic_verilog(config, name=name)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
         file.write(text.encode())
     click.echo(f"{output}: module {name}, {text.count(chr(10)):,} lines")

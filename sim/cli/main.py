@@ -1,6 +1,7 @@
 """``mrcnic``: generate Verilog, run simulations, show configurations."""
 
 import importlib.metadata
+import signal
 import sys
 
 import click
@@ -28,6 +29,9 @@ cli.add_command(sim)
 
 def main():
     """Run the command line: exit 2 on wrong usage, 1 when a run failed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # As an exception, so that files and processes are tidied up as for Ctrl-C.
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -44,4 +48,7 @@ def main():
         click.echo("mrcnic: interrupted", err=True)
         sys.exit(130)
     except BrokenPipeError:
+        sys.exit(1)
+    except OSError as error:
+        click.echo(f"mrcnic: {error}", err=True)
         sys.exit(1)

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import re
+from dataclasses import fields
 
 import click
 
@@ -43,9 +44,12 @@ def make_config(preset: str, overrides: tuple[str, ...]) -> NicConfig:
     """
     if preset not in PRESETS:
         raise click.UsageError(f"there is no preset {preset}; the presets are {', '.join(PRESETS)}")
+    names = [item.name for item in fields(NicConfig)]
     values = {}
     for override in overrides:
         name, _, text = override.partition("=")
+        if name not in names:
+            raise click.UsageError(f"there is no field {name}; the fields are {', '.join(names)}")
         try:
             values[name] = int(text.replace("_", ""), 0)
         except ValueError:

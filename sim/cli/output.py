@@ -2,28 +2,36 @@
 
 import contextlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 import click
 
-__all__ = ["whole_file"]
+__all__ = ["whole_file", "whole_folder"]
 
 
 @contextlib.contextmanager
 def whole_file(path: Path):
     """Open ``path`` for writing octets; it appears when the block ends, and not on an error.
 
+    What is there and no file, such as ``/dev/null``, is written as it is.
+
     Raises
     ------
     click.ClickException
         If the file cannot be written.
     """
-    try:
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        with _writing(path):
+            file = path.open("wb")
+        with file:
+            yield file
+        return
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -32,3 +40,31 @@ def whole_file(path: Path):
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path):
+    """Give a new folder; its files go into ``path`` when the block ends, and not on an error.
+
+    Raises
+    ------
+    click.ClickException
+        If the folder cannot be written.
+    """
+    with _writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=path, prefix=".mrcnic-"))
+    try:
+        yield folder
+        for file in folder.iterdir():
+            file.replace(path / file.name)
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _writing(path: Path):
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror}") from None

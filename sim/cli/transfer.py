@@ -1,24 +1,28 @@
 """``mrcnic sim transfer``: a file from A to B, across a fabric that loses packets."""
 
+import contextlib
 import json
+import os
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from mrcnic.sim.bench.build import build_pair
 from mrcnic.sim.bench.runner import SIMULATORS
-from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_table
-from mrcnic.sim.scenarios.run import simulate
+from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_tables
+from mrcnic.sim.scenarios.run import build, simulate
 from mrcnic.sim.scenarios.transfer import TransferSpec
 
 from .options import config_options, make_config, parse_size
-from .output import whole_file
+from .output import whole_file, whole_folder
+from .progress import octets_bar, steps
 
 __all__ = ["transfer"]
+
+#: Steps of a build, in words.
+_STEPS = {"generate": "generate Verilog", "compile": "compile"}
 
 
 @click.command(epilog="Example: mrcnic sim transfer --size 4MiB --drop 0.01 --fail p0t10@60us")
@@ -30,7 +34,7 @@ __all__ = ["transfer"]
     help="What runs the Verilog.",
 )  # fmt: skip
 @click.option("--qps", default=4, show_default=True, help="Queue pairs to spread the file over.")
-@click.option("--drop", default=0.0, show_default=True, help="Chance of losing a packet per link.")
+@click.option("--drop", default=0.0, show_default=True, help="Chance of losing a packet.")
 @click.option(
     "--fail", "failures", multiple=True, metavar="NODE@TIME[-TIME]",
     help="Switch or link that dies at a time, such as p0t10@20us; may be repeated.",
@@ -49,14 +53,13 @@ def transfer(
     spec = TransferSpec(
         config=make_config(preset, overrides),
         file=_content(file, size),
-        size=parse_size(size) if size else 0,
+        size=0 if size is None else parse_size(size),
         qps=qps,
         drop=drop,
         failures=failures,
         srv6=not plain,
         psn=_psn(psn),
         seed=seed,
-        pcap=str(pcap.absolute()) if pcap else None,
     )
     if simulator not in SIMULATORS:
         raise click.UsageError(
@@ -67,21 +70,29 @@ def transfer(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 
-    console = Console()
+    console = Console(highlight=False)
     title = f"{spec.octets:,} octets, preset {preset}, {simulator}, seed {seed}"
-    try:
-        result = _run(spec, simulator, console)
-    except RuntimeError as error:
-        raise click.ClickException(str(error)) from None
+    with contextlib.ExitStack() as outputs:
+        # Opened first: who waits for minutes is not told then that a file cannot be written.
+        if pcap:
+            folder = outputs.enter_context(whole_folder(pcap))
+            spec = replace(spec, pcap=str(folder))
+        plot_output = plot and outputs.enter_context(whole_file(plot))
+        json_output = json_file and outputs.enter_context(whole_file(json_file))
+        try:
+            result = _run(spec, simulator, console)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
+        if plot:
+            plot_transfer(result, plot_output, title=title)
+        if json_file:
+            json_output.write(json.dumps(result, indent=2).encode() + b"\n")
 
-    console.print(transfer_table(result, title=title))
-    if plot:
-        with whole_file(plot) as target:
-            plot_transfer(result, target, title=title)
-        console.print(f"plot: {plot}")
-    if json_file:
-        with whole_file(json_file) as target:
-            target.write(json.dumps(result, indent=2).encode())
+    for table in transfer_tables(result, title=title):
+        console.print(table)
+    for name, path in (("captures", pcap), ("plot", plot), ("figures", json_file)):
+        if path:
+            click.echo(f"{name}: {path}")
     if found := problems(result):
         raise click.ClickException("; ".join(found))
 
@@ -93,6 +104,8 @@ def _content(file: Path | None, size: str | None) -> str | None:
         return None
     if not file.is_file():
         raise click.UsageError(f"there is no file {file}")
+    if not os.access(file, os.R_OK):
+        raise click.UsageError(f"{file} must not be read")
     if not file.stat().st_size:
         raise click.UsageError(f"{file} is empty: there is nothing to send")
     return str(file.absolute())
@@ -111,27 +124,19 @@ def _psn(text: str | None) -> int | None:
 
 
 def _run(spec: TransferSpec, simulator: str, console: Console) -> dict:
-    columns = [TextColumn("{task.description:<10}"), BarColumn(), DownloadColumn()]
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("build", total=None)
-        build = build_pair(
-            spec.config,
-            simulator=simulator,
-            progress=lambda step: bar.update(task, description=step),
-        )
-        bar.reset(task, description="transfer", total=spec.octets)
+    with steps(console) as begin:
+        pair = build(spec.config, simulator=simulator, progress=lambda step: begin(_STEPS[step]))
+    with octets_bar(console, "transfer", total=spec.octets) as done:
         began = time.monotonic()
         result = simulate(
-            build,
+            pair,
             "mrcnic.sim.bench.tb_transfer",
-            {
-                **asdict(spec),
-                "max_cycles": spec.max_cycles,
-                "event_names": build.event_names,
-            },
-            progress=lambda news: bar.update(task, completed=news["octets"]),
+            {**asdict(spec), "max_cycles": spec.max_cycles, "event_names": pair.event_names},
+            progress=lambda news: done(news["octets"]),
             seed=spec.seed,
         )
+        if result["finished"]:
+            done(spec.octets)
     result["wall_seconds"] = time.monotonic() - began
     result["cycles_per_second"] = result["total_cycles"] / result["wall_seconds"]
     return result

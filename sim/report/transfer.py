@@ -1,10 +1,22 @@
 """What a transfer found, for people: a table and a plot."""
 
-from pathlib import Path
+from typing import BinaryIO
 
+from rich import box
 from rich.table import Table
 
-__all__ = ["plot_transfer", "problems", "transfer_table"]
+__all__ = ["plot_transfer", "problems", "transfer_tables"]
+
+#: Causes of drops in the fabric, in words; others are told as they are.
+_CAUSES = {
+    "random": "at random",
+    "link_down": "at a link or switch that was down",
+    "queue_full": "at a full queue",
+    "no_route": "for want of a route",
+}
+
+#: Counters of what goes well: the packets have rows of their own.
+_GOOD = ("_sent", "_packets", "_payload_written", "_port_up")
 
 
 def problems(result: dict) -> list[str]:
@@ -27,63 +39,57 @@ def problems(result: dict) -> list[str]:
     return [sentence for good, sentence in checks if not good]
 
 
-def transfer_table(result: dict, *, title: str) -> Table:
-    """Return the table of a transfer."""
-    table = Table(title=title, show_header=False)
+def transfer_tables(result: dict, *, title: str) -> list[Table]:
+    """Return what a transfer found, in 80 columns: figures, and the digests at both ends."""
+    table = Table(title=title, show_header=False, box=box.SIMPLE, title_justify="left")
     table.add_column("what")
-    table.add_column("value", justify="right", overflow="fold")
+    table.add_column("value")
 
-    def row(name, value):
-        table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
+    def row(name, value, comment=""):
+        text = f"{value:,}" if isinstance(value, int) else value
+        table.add_row(name, f"{text} {comment}".strip())
 
     row("octets", result["octets"])
-    row("messages", result["messages"])
-    row("queue pairs", result["qps"])
+    row("messages", result["messages"], f"on {result['qps']} queue pairs")
     row("data packets sent", result["packets"])
-    row("data packets per plane", _listed(result["packets_per_plane"]))
-    row("data packets per EV", _spread(result["packets_per_ev"]))
-    row("dropped in the fabric", result["drops"])
+    planes = result["packets_per_plane"]
+    evs = len(result["packets_per_ev"]) // len(planes)
+    for plane, packets in enumerate(planes):
+        shares = result["packets_per_ev"][plane * evs : (plane + 1) * evs]
+        row(f"  plane {plane}", packets, _spread(shares))
+    row("drops", result["drops"], "in the fabric")
     for cause, count in sorted(result["drops_by_cause"].items()):
-        row(f"  {cause}", count)
+        row("", count, _CAUSES.get(cause, cause))
     row("resends", result["resends"])
-    row("SACKs, NACKs, ACKs, probes", _listed(result["control_packets"]))
-    for name, count in _troubles(result["counters"]):
-        row(f"  {name}", count)
+    sacks, nacks, acks, probes = result["control_packets"]
+    row("control packets", f"{sacks:,} SACK, {nacks:,} NACK, {acks:,} ACK, {probes:,} probe")
+    for side, counters in sorted(result["counters"].items()):
+        for name, count in counters.items():
+            if count and not name.endswith(_GOOD):
+                row(f"  {side}: {name}", count)
     table.add_section()
     row("cycles", result["cycles"])
     row("simulated time", f"{result['simulated_us']:,.1f} us")
     row("goodput", f"{result['goodput_gbps']:.2f} Gb/s")
     row("simulation speed", f"{result['cycles_per_second']:,.0f} cycles/s")
-    table.add_section()
-    row("SHA-256 sent", result["sha256_sent"])
-    row("SHA-256 received", result["sha256_received"])
-    return table
+
+    digests = Table.grid(padding=(0, 1))
+    for side, digest in (("A", result["sha256_sent"]), ("B", result["sha256_received"])):
+        digests.add_row(f"SHA-256 at {side}", digest)
+    return [table, digests]
 
 
-def _troubles(counters: dict[str, dict[str, int]]) -> list[tuple[str, int]]:
-    """Return counters of both NICs that are not zero."""
-    return [
-        (f"{side} {name}", count)
-        for side, counts in sorted(counters.items())
-        for name, count in counts.items()
-        if count
-    ]
-
-
-def _listed(counts: list[int]) -> str:
-    return "  ".join(f"{count:,}" for count in counts)
-
-
-def _spread(counts: list[int]) -> str:
-    """Return least, median and most of the EVs that carried anything."""
-    used = sorted(count for count in counts if count)
+def _spread(shares: list[int]) -> str:
+    """Return how packets are shared among the EVs of a plane that carried any."""
+    used = [count for count in shares if count]
     if not used:
-        return "none"
-    return f"{len(used)} used, {used[0]:,} to {used[-1]:,}, median {used[len(used) // 2]:,}"
+        return "on none of its EVs"
+    each = f"{min(used):,}" if min(used) == max(used) else f"{min(used):,} to {max(used):,}"
+    return f"on {len(used)} of {len(shares)} EVs, {each} each"
 
 
-def plot_transfer(result: dict, path: Path, *, title: str):
-    """Draw goodput and packets per plane over time into the PNG file ``path``."""
+def plot_transfer(result: dict, file: BinaryIO, *, title: str):
+    """Draw goodput and packets per plane over time into a PNG file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -123,5 +129,5 @@ def plot_transfer(result: dict, path: Path, *, title: str):
             fontsize=9,
         )
     below.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)
-    figure.savefig(path, dpi=120)
+    figure.savefig(file, dpi=120, format="png")
     pyplot.close(figure)

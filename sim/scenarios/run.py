@@ -1,20 +1,48 @@
-"""Start a simulation in a process of its own, follow it, and end it whatever happens."""
+"""Build and simulate in processes of their own, follow them, and end them whatever happens."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
+from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.bench.build import Build
 
-__all__ = ["simulate"]
+__all__ = ["build", "simulate"]
 
-#: How often the progress of a simulation is looked at, in seconds.
+#: How often the progress of a process is looked at, in seconds.
 _POLL_S = 0.2
+
+
+def build(config: NicConfig, *, simulator: str, progress: Callable[[str], None]) -> Build:
+    """Build two NICs for ``simulator``, or find them built.
+
+    This is :func:`mrcnic.sim.bench.build.build_pair`, with no compiler left behind when the caller
+    is interrupted.
+
+    Parameters
+    ----------
+    progress : callable
+        Called with a word for each step as it begins.
+
+    Raises
+    ------
+    RuntimeError
+        If the simulator or its compiler is missing, or the build fails: one line, with the log.
+    """
+    found = _run(
+        "build",
+        [simulator],
+        {"config": asdict(config)},
+        progress=lambda news: progress(news["step"]),
+    )
+    return Build(Path(found["folder"]), simulator, fresh=found["fresh"])
 
 
 def simulate(
@@ -23,8 +51,7 @@ def simulate(
     """Run the cocotb module ``bench`` on ``build`` and return what it found.
 
     The bench reads ``spec`` and writes news and, in the end, its result as lines of JSON
-    (:mod:`mrcnic.sim.bench.report`). It runs in a process group of its own, which is killed when
-    this function is left by an exception, so that Ctrl-C leaves nothing behind.
+    (:mod:`mrcnic.sim.bench.report`).
 
     Parameters
     ----------
@@ -36,29 +63,45 @@ def simulate(
     RuntimeError
         If the simulation ends without a result: one line that says why.
     """
+    arguments = [bench, build.simulator, str(build.folder), str(seed)]
+    return _run("simulate", arguments, spec, progress=progress)
+
+
+def _run(task: str, arguments: list[str], spec: dict, *, progress: Callable[[dict], None]) -> dict:
+    """Run a task of :mod:`mrcnic.sim.bench.child` and return its result.
+
+    It has a process group of its own, which is killed when this function is left in whatever way,
+    and a pipe for its input, which tells it if this process is killed outright.
+    """
     with tempfile.TemporaryDirectory(prefix="mrcnic-") as name:
         folder = Path(name)
         news = folder / "news.jsonl"
         news.touch()
         (folder / "spec.json").write_text(json.dumps(spec))
-        log = folder / "simulation.log"
-        command = [sys.executable, "-m", "mrcnic.sim.bench.child"]
-        command += [bench, build.simulator, str(build.folder), str(folder), str(seed)]
+        log = folder / "output.log"
+        command = [sys.executable, "-m", "mrcnic.sim.bench.child", task, str(folder), *arguments]
         with log.open("w") as output, news.open() as lines:
             child = subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
             try:
-                result = _follow(child, lines, progress)
+                last = _follow(child, lines, progress)
             finally:
                 _kill(child)
-        if result is None:
-            tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-            raise RuntimeError(f"the simulation ended without a result: {_reason(tail)}")
-        return result
+                child.stdin.close()
+        if "result" in last:
+            return last["result"]
+        if "error" in last:
+            raise RuntimeError(last["error"])
+        raise RuntimeError(f"the process to {task} ended early: {_reason(log)}")
 
 
-def _follow(child, lines, progress) -> dict | None:
+def _follow(child, lines, progress) -> dict:
+    """Return the last news, which has a result or an error unless the process failed."""
     rest = ""
     while True:
         running = child.poll() is None
@@ -66,23 +109,25 @@ def _follow(child, lines, progress) -> dict | None:
         *whole, rest = rest.split("\n")
         for line in whole:
             item = json.loads(line)
-            if "result" in item:
-                return item["result"]
+            if "result" in item or "error" in item:
+                return item
             progress(item)
         if not running:
-            return None
+            return {}
         try:
             child.wait(_POLL_S)
         except subprocess.TimeoutExpired:
             continue
 
 
-def _reason(tail: list[str]) -> str:
-    """Return the line of a log that says most: the last error, or the last line."""
-    for line in reversed(tail):
-        if "Error" in line or "ERROR" in line:
-            return line.strip()
-    return tail[-1].strip() if tail else "it printed nothing"
+def _reason(log: Path) -> str:
+    """Return the line of a log that says most: the last exception of a bench, or the last line."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    # The last of all is the runner's, which has only seen that there was one.
+    for line in reversed(lines[:-1]):
+        if re.match(r"[\w.]*(Error|Exception)\b", line):
+            return line
+    return lines[-1] if lines else "it printed nothing"
 
 
 def _kill(child):

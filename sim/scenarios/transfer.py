@@ -7,7 +7,10 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.fabric.faults import parse_fault
 from mrcnic.sim.fabric.topology import default_topology
 
-__all__ = ["TransferSpec"]
+__all__ = ["MAX_OCTETS", "TransferSpec"]
+
+#: Most that a transfer may send: it would take a simulator days.
+MAX_OCTETS = 1 << 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +26,7 @@ class TransferSpec:
     qps : :class:`int`
         Queue pairs that take turns with the messages.
     drop : :class:`float`
-        Chance of losing a packet, on each link.
+        Chance that a packet is lost on its way, whichever way it takes.
     failures : tuple of :class:`str`
         ``NODE@TIME`` or ``NODE@TIME-TIME``.
     srv6 : :class:`bool`
@@ -88,6 +91,10 @@ class TransferSpec:
         ValueError
             One sentence that names option, value and limit.
         """
+        if self.octets not in range(1, MAX_OCTETS + 1):
+            raise ValueError(
+                f"a transfer sends from 1 to {MAX_OCTETS} octets, which is 1 GiB, not {self.octets}"
+            )
         if self.qps not in range(1, self.config.qps + 1):
             raise ValueError(
                 f"--qps must be from 1 to {self.config.qps}, which the preset has, not {self.qps}"
