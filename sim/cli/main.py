@@ -27,13 +27,20 @@ cli.add_command(generate)
 cli.add_command(sim)
 
 
+class _Interrupted(SystemExit):
+    """End of the command by a signal, as an exception: files and processes are tidied up."""
+
+
+def _interrupt(number, frame):
+    raise _Interrupted(128 + number)
+
+
 def main():
     """Run the command line: exit 2 on wrong usage, 1 when a run failed."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # As an exception, so that files and processes are tidied up as for Ctrl-C.
-        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="mrcnic", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)
@@ -44,9 +51,9 @@ def main():
     except click.ClickException as error:
         click.echo(f"mrcnic: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except _Interrupted as interrupted:
         click.echo("mrcnic: interrupted", err=True)
-        sys.exit(130)
+        sys.exit(interrupted.code)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:

@@ -51,6 +51,7 @@ def whole_folder(path: Path):
     click.ClickException
         If the folder cannot be written.
     """
+    path = path.resolve()
     with _writing(path):
         path.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=path, prefix=".mrcnic-"))

@@ -15,7 +15,7 @@ def sim():
     """Run two NICs and a fabric in a simulator."""
 
 
-@sim.command("list")
+@sim.command("list", epilog="Example: mrcnic sim list")
 def list_scenarios():
     """List what can be simulated."""
     for scenario in _SCENARIOS:

@@ -1,0 +1,116 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from mrcnic.sim.cli.options import parse_size
+from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_tables
+
+GOOD = {
+    "octets": 4 << 20,
+    "messages": 64,
+    "qps": 4,
+    "packets": 1037,
+    "packets_per_plane": [528, 509],
+    "packets_per_ev": [264, 264, 0, 0, 500, 9, 0, 0],
+    "control_packets": [300, 0, 64, 2],
+    "resends": 13,
+    "drops": 13,
+    "drops_by_cause": {"random": 9, "link_down": 3, "no_route": 1},
+    "counters": {"a": {"retransmit_resend_hole": 13, "port0_rx_packets": 9}, "b": {"zero": 0}},
+    "cycles": 123_456,
+    "simulated_us": 493.8,
+    "goodput_gbps": 67.95,
+    "cycles_per_second": 10_000.0,
+    "sha256_sent": "5e" * 32,
+    "sha256_received": "5e" * 32,
+    "finished": True,
+    "failed": [],
+    "memory_as_modelled": True,
+    "immediates_as_modelled": True,
+    "scoreboard_faults": [],
+    "malformed": [],
+    "guard_intact": True,
+    "immediates_complete": True,
+    "underruns": 0,
+}
+
+
+def printed(result):
+    console = Console(width=80, file=io.StringIO())
+    for table in transfer_tables(result, title="title"):
+        console.print(table)
+    return console.file.getvalue()
+
+
+def test_success_has_no_problems():
+    assert problems(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"sha256_received": "5f" * 32}, "the octets that arrived differ"),
+        ({"finished": False}, "not every message was completed in time"),
+        ({"failed": ["RETRY_EXCEEDED"]}, "messages failed: RETRY_EXCEEDED"),
+        ({"memory_as_modelled": False}, "memory differs from what the reference model wrote"),
+        ({"immediates_as_modelled": False}, "immediates differ"),
+        ({"scoreboard_faults": ["SACK of 0x1"]}, "SACK of 0x1"),
+        ({"malformed": ["a0 sent a frame"]}, "a0 sent a frame"),
+        ({"guard_intact": False}, "octets behind the target were overwritten"),
+        ({"immediates_complete": False}, "immediates are missing"),
+        ({"underruns": 2}, "2 idle beats inside frames"),
+    ],
+)
+def test_each_problem_is_told(change, sentence):
+    (problem,) = problems({**GOOD, **change})
+    assert problem.startswith(sentence)
+
+
+def test_table_tells_what_there_is():
+    text = printed(GOOD)
+    lines = {line.strip() for line in text.splitlines()}
+    figures = {" ".join(line.split()) for line in lines}
+    assert {
+        "octets 4,194,304",
+        "data packets sent 1,037",
+        "plane 0 528 on 2 of 4 EVs, 264 each",
+        "plane 1 509 on 2 of 4 EVs, 9 to 500 each",
+        "drops 13 in the fabric",
+        "9 at random",
+        "3 at a link or switch that was down",
+        "resends 13",
+        "a: retransmit_resend_hole 13",
+        "cycles 123,456",
+        "simulated time 493.8 us",
+        "goodput 67.95 Gb/s",
+        f"SHA-256 at A {'5e' * 32}",
+        f"SHA-256 at B {'5e' * 32}",
+    } <= figures
+    assert "zero" not in text
+    assert "rx_packets" not in text
+
+
+def test_plane_without_packets():
+    idle = {**GOOD, "packets_per_plane": [1037, 0], "packets_per_ev": [259] * 4 + [0] * 4}
+    assert "0 on none of its EVs" in printed(idle)
+
+
+def test_plot_is_a_png(tmp_path):
+    series = {
+        "bin_us": 5,
+        "octets": [0, 40_000, 60_000],
+        "planes": [[1, 8, 6], [1, 7, 8]],
+        "resends": [0, 1, 0],
+        "events": [{"time_us": 6.0, "what": "p0t10 down"}],
+    }
+    with (tmp_path / "plot.png").open("wb") as file:
+        plot_transfer({"series": series}, file, title="title")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "octets"), [("1", 1), ("3KiB", 3072), ("4MiB", 4 << 20), ("1GiB", 1 << 30)]
+)
+def test_sizes(text, octets):
+    assert parse_size(text) == octets

@@ -1,0 +1,243 @@
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from scapy.contrib.roce import BTH
+from scapy.layers.inet import UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.utils import PcapNgReader
+
+from mrcnic.sim.bench.runner import find_simulator
+
+MRCNIC = Path(sys.executable).with_name("mrcnic")
+TRANSFER = ("sim", "transfer", "--preset", "tiny", "--simulator", "icarus")
+
+#: A machine that does much else may be slow.
+PATIENCE_S = 300
+
+
+@pytest.fixture
+def icarus():
+    if not find_simulator("icarus"):
+        pytest.skip("icarus is not installed")
+
+
+class Command:
+    """`mrcnic` in a process, with a mark in its environment that all it starts inherit."""
+
+    def __init__(self, folder, *arguments, env=()):
+        self.mark = f"MRCNIC_MARK={uuid.uuid4()}"
+        name, value = self.mark.split("=")
+        self.process = subprocess.Popen(
+            [MRCNIC, *arguments],
+            cwd=folder,
+            env={**os.environ, **dict(env), name: value},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for number in self.living():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self.process.communicate()
+
+    def living(self) -> dict[int, str]:
+        """Return all processes that belong to the command, with their command lines."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if self.mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
+        return found
+
+    def wait_for(self, condition):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end, self.living()
+            time.sleep(0.05)
+
+    def all_end(self) -> bool:
+        """Return whether all processes end soon."""
+        end = time.monotonic() + 20
+        while self.living() and time.monotonic() < end:
+            time.sleep(0.05)
+        return not self.living()
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+
+def test_transfer_and_all_it_writes(icarus, tmp_path):
+    content = bytes(range(256)) * 9 + b"end"
+    (tmp_path / "file").write_bytes(content)
+    outputs = ("--json", "f.json", "--plot", "plots/f.png", "--pcap", "captures")
+    with Command(tmp_path, *TRANSFER, "file", "--qps", "2", *outputs) as command:
+        code, out, err = command.end()
+    assert (code, err) == (0, "")
+
+    result = json.loads((tmp_path / "f.json").read_text())
+    assert result["octets"] == len(content)
+    assert result["sha256_sent"] == result["sha256_received"]
+    assert result["packets"] == sum(result["packets_per_plane"]) == sum(result["packets_per_ev"])
+    digest = result["sha256_sent"]
+    for line in (
+        rf"octets +{len(content):,}",
+        rf"data packets sent +{result['packets']}",
+        rf"drops +{result['drops']} in the fabric",
+        rf"resends +{result['resends']}",
+        rf"plane 0 +{result['packets']} on \d+ of 16 EVs",
+        rf"cycles +{result['cycles']:,}",
+        r"simulated time +[\d.,]+ us",
+        r"goodput +[\d.]+ Gb/s",
+        rf"SHA-256 at A {digest}",
+        rf"SHA-256 at B {digest}",
+    ):
+        assert re.search(line, out), line
+    assert (tmp_path / "plots/f.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    check_captures(tmp_path / "captures", result)
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "f.json", "plots", "captures"}
+
+
+def check_captures(folder, result):
+    """Read what passed the ports with scapy, which knows nothing of this project."""
+    assert {path.name for path in folder.iterdir()} == {"a0.pcapng", "b0.pcapng"}
+    writes = {"a0": 0, "b0": 0}
+    for port in writes:
+        with PcapNgReader(str(folder / f"{port}.pcapng")) as reader:
+            frames = list(reader)
+        assert len(frames) == result["packets"] + sum(result["control_packets"])
+        for frame in frames:
+            assert frame.sniffed_on == port
+            check_frame(frame)
+            writes[port] += frame[BTH].opcode in range(0xC6, 0xCC)
+    assert set(writes.values()) == {result["packets"]}
+
+
+def check_frame(frame):
+    layers = [type(frame.getlayer(n)) for n in range(5)]
+    assert layers == [Ether, IPv6, IPv6, UDP, BTH]
+    outer, inner, bth = frame.getlayer(1), frame.getlayer(2), frame[BTH]
+    assert outer.plen == len(frame) - 14 - 40
+    assert inner.plen == frame[UDP].len == outer.plen - 40
+    assert (outer.nh, inner.nh, frame[UDP].dport) == (41, 17, 4791)
+    # The ICRC that the frame has, and the one that scapy makes of the rest.
+    icrc = bytes(frame)[-4:]
+    assert bth.compute_icrc(bytes(bth)) == icrc
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_killed_run_leaves_nothing(icarus, tmp_path, number):
+    outputs = ("--json", "f.json", "--plot", "f.png", "--pcap", "captures")
+    with Command(tmp_path, *TRANSFER, "--size", "4KiB", *outputs) as command:
+        command.wait_for(lambda: any("vvp" in line for line in command.living().values()))
+        command.process.send_signal(number)
+        code, _, err = command.end()
+        assert command.all_end(), command.living()
+    if number == signal.SIGKILL:
+        return  # nobody is left who could tidy up
+    assert code == 128 + number
+    assert err == "mrcnic: interrupted\n"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_ctrl_c_reaches_the_whole_group(icarus, tmp_path):
+    """As a terminal sends it."""
+    with Command(tmp_path, *TRANSFER, "--size", "4KiB", "--json", "f.json") as command:
+        command.wait_for(lambda: len(command.living()) > 1)
+        for pid in command.living():
+            if os.getpgid(pid) == os.getpgid(command.process.pid):
+                os.kill(pid, signal.SIGINT)
+        assert command.end()[::2] == (130, "mrcnic: interrupted\n")
+        assert command.all_end(), command.living()
+    assert list(tmp_path.iterdir()) == []
+
+
+def program(folder, name, script):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def finished(cache):
+    return list(cache.rglob("finished"))
+
+
+def test_missing_simulator_is_one_line(tmp_path):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    env = {"PATH": str(nothing), "MRCNIC_CACHE": str(tmp_path / "cache")}
+    with Command(tmp_path, *TRANSFER, "--size", "1", env=env) as command:
+        code, _, err = command.end()
+    assert code == 1
+    assert err == "mrcnic: icarus is not installed: apt-get install iverilog\n"
+
+
+def test_compiler_that_fails_is_one_line(tmp_path):
+    cache = tmp_path / "cache"
+    env = program(tmp_path / "bin", "iverilog", "echo out of memory >&2; exit 1")
+    with Command(
+        tmp_path, *TRANSFER, "--size", "1", env={**env, "MRCNIC_CACHE": str(cache)}
+    ) as command:
+        code, _, err = command.end()
+    assert code == 1
+    assert re.fullmatch(r"mrcnic: icarus failed to build: .*\n", err)
+    assert finished(cache) == []
+
+
+def test_interrupted_build_leaves_no_compiler_and_does_not_count(tmp_path):
+    cache, started = tmp_path / "cache", tmp_path / "started"
+    # A compiler that has children of its own, as `make` has.
+    env = program(tmp_path / "bin", "iverilog", f"sleep 1000 & touch {started}; wait")
+    with Command(
+        tmp_path, *TRANSFER, "--size", "1", env={**env, "MRCNIC_CACHE": str(cache)}
+    ) as command:
+        command.wait_for(started.exists)
+        command.process.send_signal(signal.SIGINT)
+        assert command.end()[::2] == (130, "mrcnic: interrupted\n")
+        assert command.all_end(), command.living()
+    assert finished(cache) == []
+
+
+def test_generate_writes_a_module_with_axi_ports(tmp_path):
+    with Command(
+        tmp_path, "generate", "--preset", "tiny", "--name", "nic", "-o", "v/n.v"
+    ) as command:
+        code, out, err = command.end()
+    text = (tmp_path / "v/n.v").read_text()
+    assert (code, err) == (0, "")
+    assert out == f"v/n.v: module nic, {text.count(chr(10)):,} lines\n"
+    ports = set(
+        re.search(r"^module nic\(([^)]*)\)", text, re.MULTILINE)[1].replace(",", "").split()
+    )
+    assert {
+        "clk", "rst", "s_axis_rx0_tdata", "m_axis_tx0_tdata", "mac0_aligned", "m_axi0_araddr",
+        "m_axi0_awaddr", "s_axil_awaddr", "s_axis_wr_tdata", "m_axis_cq_tdata", "m_axis_rq_tdata",
+    } <= ports  # fmt: skip
+    assert not any("__" in port for port in ports)
+
+
+def test_interrupted_generate_leaves_nothing(tmp_path):
+    with Command(tmp_path, "generate", "--preset", "tiny", "-o", "nic.v") as command:
+        command.wait_for(lambda: list(tmp_path.iterdir()))
+        command.process.send_signal(signal.SIGINT)
+        assert command.end() == (130, "", "mrcnic: interrupted\n")
+        assert command.all_end(), command.living()
+    assert list(tmp_path.iterdir()) == []
