@@ -58,13 +58,21 @@ class _LeanVerilator(Verilator):
     """
 
     def _build_command(self):
-        translate, *rest = super()._build_command()
-        return [[arg for arg in translate if arg != "--public-flat-rw"], *rest]
+        translate, make = super()._build_command()
+        return [[arg for arg in translate if arg != "--public-flat-rw"], make]
+
+
+class _QuickVerilator(Verilator):
+    """Verilator whose C++ is compiled without optimisation: a block's bench is short."""
+
+    def _build_command(self):
+        translate, make = super()._build_command()
+        return [translate, [*make, "OPT_FAST=-O0", "OPT_SLOW=-O0"]]
 
 
 def _runner(simulator: str, *, lean: bool = False):
-    if lean and simulator == "verilator":
-        return _LeanVerilator()
+    if simulator == "verilator":
+        return _LeanVerilator() if lean else _QuickVerilator()
     return get_runner(simulator)
 
 
