@@ -106,7 +106,7 @@ def plot_transfer(result: dict, file: BinaryIO, *, title: str):
     above.stairs(goodput, times, color="tab:blue", fill=True, alpha=0.3)
     above.stairs(goodput, times, color="tab:blue")
     above.set_ylabel("payload arriving (Gb/s)")
-    above.set_ylim(bottom=0)
+    above.set_ylim(0, 1.15 * max(*goodput, 1))  # room for what happens
     above.set_title(title)
 
     for plane, packets in enumerate(series["planes"]):
