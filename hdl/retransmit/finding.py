@@ -46,7 +46,9 @@ class Finding(data.StructLayout):
         Ticks since then.
     travelled, overdue, quiet, cut_off : 1
         A round trip has passed since then; the time of the hole rule is over; the QP has not sent
-        for a while; its port is down, and a round trip has passed.
+        for a while; its port has been down since then, and a round trip has passed.
+    dark : 1
+        All ports are down.
     refused, refusal, refusal_due : 1, Refusal, 1
         A NACK of that send has come; which; and it is time to act on it.
     base_rto, linear_count, retry_limit, endless : of the QP
@@ -73,6 +75,7 @@ class Finding(data.StructLayout):
             "overdue": 1,
             "quiet": 1,
             "cut_off": 1,
+            "dark": 1,
             "refused": 1,
             "refusal": Refusal,
             "refusal_due": 1,

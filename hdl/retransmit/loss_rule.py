@@ -19,7 +19,8 @@ class LossRule(wiring.Component):
     The rules are those of docs/protocol.md, "Requestor event reactions". In their order here:
     a port that went down, a NACK, a hole, a time-out. A time-out blames the EV only if a later
     send was acknowledged; otherwise only the oldest packet is sent again, and a probe goes out. A
-    packet that was refused has arrived, so its EV is never blamed.
+    packet that was refused has arrived, so its EV is never blamed. While all ports are down, only
+    time-outs count, which is what ends a QP.
 
     Members
     -------
@@ -53,7 +54,7 @@ class LossRule(wiring.Component):
 
         # Signals of their own: no tool sees through a structure that is used while it is filled.
         live, retire, judged, lost, resend = (Signal() for _ in range(5))
-        by_nack, by_hole, by_timeout, blame = (Signal() for _ in range(4))
+        by_port, by_nack, by_hole, by_timeout, blame = (Signal() for _ in range(5))
         fatal, exhausted, fail, probe = (Signal() for _ in range(4))
         cause = Signal(Cause)
 
@@ -61,7 +62,8 @@ class LossRule(wiring.Component):
             live.eq(finding.settled & ~finding.stopped & ~state.failed),
             retire.eq(live & finding.acked & self.room.retired),
             by_nack.eq(finding.refused & finding.refusal_due),
-            by_hole.eq(finding.overdue & facts.beyond & ~finding.refused),
+            by_port.eq(finding.cut_off & ~finding.dark),
+            by_hole.eq(finding.overdue & facts.beyond & ~finding.refused & ~finding.cut_off),
             by_timeout.eq(expired & (facts.later | finding.oldest | finding.refused)),
             blame.eq(~finding.cut_off & ~finding.refused & (by_hole | (expired & facts.later))),
             judged.eq(
@@ -71,12 +73,12 @@ class LossRule(wiring.Component):
                 & self.room.failed
                 & (~blame | self.room.ev_event)
             ),
-            lost.eq(finding.cut_off | by_nack | by_hole | by_timeout),
+            lost.eq(by_port | by_nack | by_hole | by_timeout),
             fatal.eq(finding.refused & (finding.refusal == Refusal.FATAL)),
             fail.eq(judged & (fatal | exhausted)),
             resend.eq(judged & ~fail & lost),
         ]
-        with m.If(finding.cut_off):
+        with m.If(by_port):
             m.d.comb += cause.eq(Cause.PORT)
         with m.Elif(by_nack):
             m.d.comb += cause.eq(Cause.NACK)

@@ -128,9 +128,8 @@ class SlotSurvey(wiring.Component):
             for timeout in range(32):
                 with m.Case(timeout):  # 1.024 us are 8 ticks
                     m.d.comb += base.eq(min(8 << timeout, LONGEST_RTO))
-        down = Signal()
-        m.d.comb += down.eq(~(self.port_up >> held.sent.plane)[0])
-        idle, refused_age = Signal(NOW_BITS), Signal(NOW_BITS)
+        up_for = self._up_for(m)[held.sent.plane]
+        idle, refused_age, lane_age = Signal(NOW_BITS), Signal(NOW_BITS), Signal(NOW_BITS)
         m.d.sync += [
             by_qp.eq(by_slot),
             by_qp.stopped.eq(self.stopped),
@@ -139,7 +138,7 @@ class SlotSurvey(wiring.Component):
             by_qp.cack.eq(self.query.cack),
             by_qp.stamp_limit.eq(by_slot.stamp + self.settings.reorder_packets),
             by_qp.age.eq(self.now - held.sent.time),
-            by_qp.cut_off.eq(down),
+            by_qp.dark.eq(~self.port_up.any()),
             by_qp.refusal_due.eq(self.query.cack != held.refused.cack),
             by_qp.base_rto.eq(base),
             by_qp.linear_count.eq(self.retry.linear_count),
@@ -152,6 +151,7 @@ class SlotSurvey(wiring.Component):
             by_qp.answer.eq(self.query.answer),
             idle.eq(self.now - self.last.sent.time),
             refused_age.eq(self.now - held.refused.time),
+            lane_age.eq(up_for),
         ]
 
         # Comparisons of times.
@@ -164,7 +164,7 @@ class SlotSurvey(wiring.Component):
             self.finding.eq(by_qp),
             self.finding.travelled.eq(by_qp.age > rtt),
             self.finding.overdue.eq(by_qp.age > hole),
-            self.finding.cut_off.eq(by_qp.cut_off & (by_qp.age > rtt)),
+            self.finding.cut_off.eq((by_qp.age > lane_age) & (by_qp.age > rtt)),
             self.finding.quiet.eq(idle > quiet),
         ]
         with m.If(by_qp.refusal == Refusal.AT_ONCE):
@@ -173,3 +173,15 @@ class SlotSurvey(wiring.Component):
             m.d.sync += self.finding.refusal_due.eq(refused_age > rtt)
 
         return m
+
+    def _up_for(self, m):
+        """Return for how many ticks each port has been up; it stays at the most there is."""
+        last, tick = Signal(NOW_BITS), Signal()
+        m.d.sync += [last.eq(self.now), tick.eq(self.now != last)]
+        up_for = Signal(data.ArrayLayout(NOW_BITS, self.config.lanes))
+        for p in range(self.config.lanes):
+            with m.If(~self.port_up[p]):
+                m.d.sync += up_for[p].eq(0)
+            with m.Elif(tick & ~up_for[p].all()):
+                m.d.sync += up_for[p].eq(up_for[p] + 1)
+        return up_for

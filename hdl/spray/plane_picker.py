@@ -23,7 +23,8 @@ class PlanePicker(wiring.Component):
     A choice takes three cycles: ask in one, and in the third after it ``found`` tells. In that
     cycle the next may be asked for, of the same QP too. The rules, in order:
 
-    1. A plane whose port is down is never chosen.
+    1. A plane whose port is down is not chosen, unless all are down: nobody may wait for a port
+       that perhaps never comes back. Its lane drops what it gets.
     2. Planes with a GOOD or SKIP EV are considered; if there is none, those with an ASSUMED_BAD
        one; if there is none, all. That a plane has no room does not take it out of this.
     3. The plane to be avoided, and a plane whose only EV is the one to be avoided, are left out
@@ -91,6 +92,9 @@ class PlanePicker(wiring.Component):
         m.d.sync += avoid_plane.eq(self.avoid_plane)
         m.d.sync += avoided.eq(1 << self.avoided)
 
+        up = Signal(lanes)
+        m.d.comb += up.eq(Mux(self.port_up.any(), self.port_up, -1))
+
         # First cycle after the question: which planes are considered.
         flags = self._flags(m)
         some, several, bad = (
@@ -98,13 +102,11 @@ class PlanePicker(wiring.Component):
         )
         considered = Signal(lanes)
         floor = Signal()
-        with m.If((some & self.port_up).any()):
-            m.d.comb += considered.eq(some & self.port_up)
+        with m.If((some & up).any()):
+            m.d.comb += considered.eq(some & up)
         with m.Else():
             m.d.comb += floor.eq(1)
-            m.d.comb += considered.eq(
-                Mux((bad & self.port_up).any(), bad & self.port_up, self.port_up)
-            )
+            m.d.comb += considered.eq(Mux((bad & up).any(), bad & up, up))
         left_out = avoided & Mux(avoid_plane | floor, -1, ~several) & avoid.replicate(lanes)
         better = considered & ~left_out
         chosen_from = Signal(lanes)
@@ -117,7 +119,7 @@ class PlanePicker(wiring.Component):
         m.d.sync += asked_before.eq(asked)
         winner = Signal(lanes)
         allowed = Signal(lanes)
-        m.d.comb += allowed.eq(chosen_from & self.room & self.port_up)
+        m.d.comb += allowed.eq(chosen_from & self.room & up)
         for p in range(lanes):
             order = Cat(ranks[p], leads[p])
             beaten = Cat(

@@ -325,6 +325,63 @@ def test_port_down_resends_without_blame():
     assert not world.happened("ev")
 
 
+def test_all_ports_down_for_ever_fails_the_qp():
+    world = World(TWO, timeout=3, linear=1, exponential=2)
+    stay(world, 4)
+    when(world, lambda w: on_wire(w, 4), lambda: setattr(world, "up", 0))
+    world.run(6_000, until=lambda w: w.happened("failed"), settle=200)
+    assert set(sends(world, "resend")) == {(0, 0x100)}, "it is of no use for the others"
+    assert not times(world, "event", ("resend_port",))
+    assert not world.happened("ev")
+    assert [entry[2:] for entry in world.happened("failed")] == [(0, Status.RETRY_EXCEEDED)]
+    assert world.occupied == 0
+
+
+def test_all_ports_down_and_one_up_again():
+    """What was sent before is sent again at once, by whichever port it had left."""
+    world = World(TWO, timeout=10)
+    world.create(0, 0x100)
+    world.lose = lambda key: world.up == 0
+    world.up = 0
+    for _ in range(8):
+        world.allocate(0, 64)
+    world.after(1_000, lambda: setattr(world, "up", 0b01))
+    world.run(2_000, until=all_retired(8))
+    assert min(times(world, "resend")) > 1_000
+    assert len(times(world, "event", ("resend_port",))) == 8
+    assert not world.happened("ev")
+
+
+def test_a_port_that_was_down_for_less_than_a_round_trip():
+    """What was lost there is no news of its EV."""
+    world = World(TWO, timeout=10, base_rtt=60)
+    world.create(0, 0x100)
+    lost = set()
+
+    def lose(key):
+        path = [entry[4] for entry in world.log if entry[1] == "send" and entry[2:4] == key]
+        if len(lost) < 2 and key[0] != "probe" and path[-1] >= 8:
+            lost.add(key)
+            return True
+        return False
+
+    def flap():
+        world.up = 0b01
+        world.after(40, lambda: setattr(world, "up", 0b11))
+        for _ in range(8):
+            world.allocate(0, 64)
+
+    world.lose = lose
+    for _ in range(4):
+        world.allocate(0, 64)
+    when(world, lambda w: on_wire(w, 4), flap)
+    world.run(4_000, until=all_retired(12))
+    assert lost
+    assert set(sends(world, "resend")) == lost
+    assert not times(world, "event", ("resend_hole",))
+    assert not world.happened("ev")
+
+
 def test_unreadable_memory_fails_the_qp():
     world = World(SMALL)
     world.create(0, 0x100)
