@@ -1,6 +1,7 @@
 """The process that builds or simulates: ``python -m mrcnic.sim.bench.child TASK FOLDER ...``."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -13,6 +14,9 @@ from .report import NEWS, SPEC, read_spec, tell, tell_error, tell_result
 from .runner import find_simulator, run_design
 
 __all__ = ["main"]
+
+#: Programs that a build needs besides the simulator itself.
+_TOOLS = {"verilator": ("perl", "make", "c++"), "icarus": ()}
 
 
 def main():
@@ -34,11 +38,20 @@ def _end_with_parent():
 
 
 def _build(folder: Path, simulator: str):
+    def begin(step: str):
+        # Only where something is to be built, and then before it takes minutes.
+        missing = [tool for tool in _TOOLS[simulator] if not shutil.which(tool)]
+        if missing:
+            raise RuntimeError(
+                f"{simulator} needs {', '.join(missing)}: apt-get install perl make g++"
+            )
+        tell(step=step)
+
     try:
         build = build_pair(
             NicConfig(**read_spec()["config"]),
             simulator=simulator,
-            progress=lambda step: tell(step=step),
+            progress=begin,
         )
     except (RuntimeError, OSError) as error:
         tell_error(str(error))

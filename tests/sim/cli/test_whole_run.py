@@ -16,7 +16,9 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader
 
+from mrcnic.hdl.config import PRESETS
 from mrcnic.sim.bench.runner import find_simulator
+from mrcnic.sim.scenarios.run import build, simulate
 
 MRCNIC = Path(sys.executable).with_name("mrcnic")
 TRANSFER = ("sim", "transfer", "--preset", "tiny", "--simulator", "icarus")
@@ -169,6 +171,16 @@ def test_ctrl_c_reaches_the_whole_group(icarus, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_bench_that_fails_is_one_line(icarus, tmp_path, monkeypatch):
+    (tmp_path / "tb_that_fails.py").write_text(
+        "import cocotb\n@cocotb.test()\nasync def it(dut):\n    raise ValueError('no such thing')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    pair = build(PRESETS["tiny"], simulator="icarus", progress=lambda step: None)
+    with pytest.raises(RuntimeError, match=r"^the process to simulate ended early: ValueError: no"):
+        simulate(pair, "tb_that_fails", {}, progress=lambda news: None, seed=1)
+
+
 def program(folder, name, script):
     folder.mkdir(exist_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -188,6 +200,17 @@ def test_missing_simulator_is_one_line(tmp_path):
         code, _, err = command.end()
     assert code == 1
     assert err == "mrcnic: icarus is not installed: apt-get install iverilog\n"
+
+
+def test_missing_compiler_is_one_line(tmp_path):
+    program(tmp_path / "bin", "verilator", "exit 1")
+    env = {"PATH": str(tmp_path / "bin"), "MRCNIC_CACHE": str(tmp_path / "cache")}
+    arguments = ("sim", "transfer", "--preset", "tiny", "--size", "1")
+    with Command(tmp_path, *arguments, env=env) as command:
+        code, out, err = command.end()
+    assert (code, out) == (1, "")
+    assert err == "mrcnic: verilator needs perl, make, c++: apt-get install perl make g++\n"
+    assert finished(tmp_path / "cache") == []
 
 
 def test_compiler_that_fails_is_one_line(tmp_path):
