@@ -46,16 +46,18 @@ def main():
         sys.exit(2)
     except click.UsageError as error:
         # One line: what is wrong. `--help` has the rest.
-        click.echo(f"mrcnic: {error.format_message()}", err=True)
-        sys.exit(2)
+        _end(error.format_message(), 2)
     except click.ClickException as error:
-        click.echo(f"mrcnic: {error.format_message()}", err=True)
-        sys.exit(error.exit_code)
+        _end(error.format_message(), error.exit_code)
     except _Interrupted as interrupted:
-        click.echo("mrcnic: interrupted", err=True)
-        sys.exit(interrupted.code)
+        _end("interrupted", interrupted.code)
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
-        click.echo(f"mrcnic: {error}", err=True)
-        sys.exit(1)
+        _end(str(error), 1)
+
+
+def _end(message: str, code: int):
+    # A tool that failed may have had much to say; its last line is the error.
+    click.echo(f"mrcnic: {message.strip().splitlines()[-1]}", err=True)
+    sys.exit(code)

@@ -131,11 +131,11 @@ def test_what_is_no_file_is_written_as_it_is(run, tmp_path, monkeypatch):
 
 def test_failure_of_generation_leaves_what_was_there(run, tmp_path, monkeypatch):
     def fail(*_, **__):
-        raise RuntimeError("Yosys: no")
+        raise RuntimeError("Yosys: Warning: so what\nERROR: no\n")
 
     monkeypatch.setattr(generate, "nic_verilog", fail)
     (tmp_path / "nic.v").write_text("old")
-    assert refusal(run("generate", "-o", "nic.v"), 1) == "Yosys: no"
+    assert refusal(run("generate", "-o", "nic.v"), 1) == "ERROR: no"
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("nic.v", "old")]
 
 
