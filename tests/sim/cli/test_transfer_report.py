@@ -1,8 +1,12 @@
 import io
+import json
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from mrcnic.sim.cli import transfer
+from mrcnic.sim.cli.main import cli
 from mrcnic.sim.cli.options import parse_size
 from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_tables
 
@@ -33,6 +37,7 @@ GOOD = {
     "guard_intact": True,
     "immediates_complete": True,
     "underruns": 0,
+    "occupied_slots": {"a": 0, "b": 0},
 }
 
 
@@ -60,6 +65,7 @@ def test_success_has_no_problems():
         ({"guard_intact": False}, "octets behind the target were overwritten"),
         ({"immediates_complete": False}, "immediates are missing"),
         ({"underruns": 2}, "2 idle beats inside frames"),
+        ({"occupied_slots": {"a": 3, "b": 0}}, "payload slots stay occupied"),
     ],
 )
 def test_each_problem_is_told(change, sentence):
@@ -94,6 +100,21 @@ def test_table_tells_what_there_is():
 def test_plane_without_packets():
     idle = {**GOOD, "packets_per_plane": [1037, 0], "packets_per_ev": [259] * 4 + [0] * 4}
     assert "0 on none of its EVs" in printed(idle)
+
+
+def test_command_fails_with_a_table_where_octets_differ(tmp_path, monkeypatch):
+    """What was found is kept all the same."""
+    result = {**GOOD, "sha256_received": "5f" * 32}
+    monkeypatch.setattr(transfer, "_run", lambda *arguments: result)
+    figures = tmp_path / "f.json"
+    run = CliRunner().invoke(cli, ["sim", "transfer", "--size", "4MiB", "--json", str(figures)])
+    assert run.exit_code == 1
+    assert f"SHA-256 at B {'5f' * 32}" in run.stdout
+    assert run.stderr == "Error: the octets that arrived differ from those that were sent\n"
+    assert json.loads(figures.read_text()) == result
+
+    monkeypatch.setattr(transfer, "_run", lambda *arguments: GOOD)
+    assert CliRunner().invoke(cli, ["sim", "transfer", "--size", "4MiB"]).exit_code == 0
 
 
 def test_plot_is_a_png(tmp_path):
