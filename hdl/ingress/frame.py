@@ -36,7 +36,7 @@ def max_frame_octets(config: NicConfig) -> int:
     Examples
     --------
     >>> max_frame_octets(NicConfig())
-    4446
+    4442
     """
     outer = headers.ETHERNET.octets + headers.IPV6.octets + 8 * (MAX_SRH_UNITS + 1)
     inner = headers.IPV6.octets + headers.UDP.octets + headers.BTH.octets

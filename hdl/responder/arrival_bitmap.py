@@ -1,6 +1,6 @@
 """Which PSNs have arrived: rows of 64."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -109,17 +109,20 @@ class ArrivalBitmap(wiring.Component):
         with m.Elif(row == start):
             m.d.comb += below.eq((1 << self.clear.psn[:6]) - 1)
 
+        # Each part of the row that is written has one driver of its own.
         write = ring.write
+        marks = Mux(
+            self.clear.valid, below ^ self.lap(self.clear.psn).replicate(64), self.write_row.marks
+        )
         m.d.comb += [
-            write.valid.eq(self.write_valid),
-            write.row.eq(self.write_address),
-            write.data.eq(self.write_row),
+            write.valid.eq(self.write_valid | self.clear.valid),
+            write.row.eq(Mux(self.clear.valid, Cat(row, self.clear.qp), self.write_address)),
+            *(
+                write.data[name].eq(self.write_row[name])
+                for name, _ in write.data.shape()
+                if name != "marks"
+            ),
+            write.data.marks.eq(marks),
         ]
-        with m.If(self.clear.valid):
-            m.d.comb += [
-                write.valid.eq(1),
-                write.row.eq(Cat(row, self.clear.qp)),
-                write.data.marks.eq(below ^ self.lap(self.clear.psn).replicate(64)),
-            ]
 
         return m

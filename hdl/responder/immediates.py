@@ -1,6 +1,6 @@
 """Immediates, in the order in which they were sent."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.memory import Memory
@@ -114,21 +114,18 @@ class Immediates(wiring.Component):
     def _fill(self, m, write, number_bits):
         """Put immediates into the stash; on ``clear``, make a row of it empty."""
         packet = self.i.packet
+        taken = (self.phase == 1) & self.outcome.new & packet.with_immediate
+        place = Cat(packet.rqmsn[:number_bits], self.i.qp)
+        cleared = Cat(self.clear.row[:number_bits], self.clear.qp)
         m.d.comb += [
-            write.valid.eq((self.phase == 1) & self.outcome.new & packet.with_immediate),
-            write.row.eq(Cat(packet.rqmsn[:number_bits], self.i.qp)),
-            write.data.valid.eq(1),
+            write.valid.eq(taken | self.clear.valid),
+            write.row.eq(Mux(self.clear.valid, cleared, place)),
+            write.data.valid.eq(~self.clear.valid),
             write.data.rqmsn.eq(packet.rqmsn),
             write.data.immediate.eq(packet.immediate),
             write.data.dmalen.eq(packet.dmalen),
             write.data.psn.eq(packet.psn),
         ]
-        with m.If(self.clear.valid):
-            m.d.comb += [
-                write.valid.eq(1),
-                write.row.eq(Cat(self.clear.row[:number_bits], self.clear.qp)),
-                write.data.valid.eq(0),
-            ]
 
     def _serve(self, m, visits, stash, number_bits, next_read, next_write):
         """Visit QPs: look for the next immediate, once per message passed."""

@@ -1,6 +1,6 @@
 """Queue pairs as the responder knows them, and their making and unmaking."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -106,16 +106,18 @@ class QpTable(wiring.Component):
         steps = max(self.config.window // 64, self.config.immediates)
         count = Signal(range(max(every, steps, _SETTLE)))
         resetting = Signal()
+        clearing = Signal()
         m.d.comb += [
             write.addr.eq(self.clear.qp),
             self.clear.row.eq(count),
-            self.clear.qp.eq(self.table.p.index),
-            self.clear.psn.eq(qp_row.rx_psn),
+            self.clear.valid.eq(clearing),
+            self.clear.qp.eq(Mux(resetting, count, self.table.p.index)),
+            self.clear.psn.eq(Mux(resetting, 0, qp_row.rx_psn)),
             self.region_index.eq(self.table.p.index),
             self.hold_packets.eq(1),
         ]
         with m.If(resetting):
-            m.d.comb += [self.clear.qp.eq(count), self.clear.psn.eq(0), self.region_index.eq(count)]
+            m.d.comb += self.region_index.eq(count)
         with m.Else():
             m.d.comb += self.region_row.eq(region)
             for name in QpRow().members:
@@ -125,7 +127,7 @@ class QpTable(wiring.Component):
         with m.FSM():
             with m.State("RESET"):
                 m.d.comb += [resetting.eq(1), self.hold_work.eq(1), write.en.eq(1)]
-                m.d.comb += [self.clear.valid.eq(1), self.region_valid.eq(1)]
+                m.d.comb += [clearing.eq(1), self.region_valid.eq(1)]
                 m.d.sync += count.eq(count + 1)
                 with m.If(count == every - 1):
                     m.d.sync += count.eq(0)
@@ -148,7 +150,7 @@ class QpTable(wiring.Component):
                     with m.If(self.quiet):
                         m.next = "WRITE"
             with m.State("WRITE"):
-                m.d.comb += [self.hold_work.eq(1), self.clear.valid.eq(is_qp)]
+                m.d.comb += [self.hold_work.eq(1), clearing.eq(is_qp)]
                 m.d.sync += count.eq(count + 1)
                 with m.If(is_region | (count == steps - 1)):
                     m.d.sync += count.eq(0)

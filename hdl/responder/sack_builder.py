@@ -109,7 +109,7 @@ class SackBuilder(wiring.Component):
         with m.If(rest >= 0):
             m.d.comb += write.data.eq(base + 64)
 
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.due.ready.eq(self.phase == 0)
                 with m.If(self.due.valid & self.due.ready):
@@ -150,7 +150,7 @@ class SackBuilder(wiring.Component):
                 m.next = "SHIFT"
             with m.State("SHIFT"):
                 m.d.sync += bitmap.eq(wide >> base[:3])
-                m.d.comb += [write.en.eq(1), self.remain.valid.eq(rest >= 0)]
+                m.d.comb += write.en.eq(1)
                 m.next = "SEND"
             with m.State("SEND"):
                 m.d.comb += self.o.valid.eq(1)
@@ -158,6 +158,8 @@ class SackBuilder(wiring.Component):
                     m.d.sync += causes.probe_due.eq(0)
                     with m.If(~(causes.probe_due & causes.write_due)):
                         m.next = "IDLE"
+
+        m.d.comb += self.remain.valid.eq(fsm.ongoing("SHIFT") & (rest >= 0))
 
         with m.If(self.clear.valid):
             m.d.comb += [

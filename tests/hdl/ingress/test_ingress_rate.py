@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+
 """Cycles, line rate, and what happens when the engine does not keep up."""
 
 import pytest

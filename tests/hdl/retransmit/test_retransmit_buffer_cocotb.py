@@ -7,7 +7,7 @@ from mrcnic.hdl.retransmit.buffer import RetransmitBuffer
 from mrcnic.sim.bench.runner import SIMULATORS, find_simulator, run_bench
 
 # 8,192 PSNs under way: more than Amaranth writes out, so the deep memory is in it too.
-SIZES = {"beat_octets": 16, "mtu": 256, "slots": 16, "window": 128, "qps": 64, "evs": 16}
+SIZES = {"beat_octets": 64, "mtu": 256, "slots": 16, "window": 128, "qps": 64, "evs": 16}
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
