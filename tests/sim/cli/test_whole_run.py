@@ -147,14 +147,16 @@ def check_frame(frame):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_killed_run_leaves_nothing(icarus, tmp_path, number):
     outputs = ("--json", "f.json", "--plot", "f.png", "--pcap", "captures")
-    with Command(tmp_path, *TRANSFER, "--size", "4KiB", *outputs) as command:
+    # Who is killed outright cannot tidy up: here, then.
+    env = {"TMPDIR": str(tmp_path)}
+    with Command(tmp_path, *TRANSFER, "--size", "4KiB", *outputs, env=env) as command:
         # It runs, and has files open.
         command.wait_for(lambda: list((tmp_path / "captures").rglob("*.pcapng")))
         command.process.send_signal(number)
         code, _, err = command.end()
         assert command.all_end(), command.living()
     if number == signal.SIGKILL:
-        return  # nobody is left who could tidy up
+        return
     assert code == 128 + number
     assert err == "mrcnic: interrupted\n"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
