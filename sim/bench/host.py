@@ -101,6 +101,18 @@ class Host:
         self.completions.ready.value = 0
         self.received.ready.value = 0
 
+    def stall(self, stalls: bool = True):
+        """Let memory take nothing and answer nothing, or go on."""
+        for ram in self._rams:
+            for channel in (
+                ram.write_if.aw_channel,
+                ram.write_if.w_channel,
+                ram.write_if.b_channel,
+                ram.read_if.ar_channel,
+                ram.read_if.r_channel,
+            ):
+                channel.pause = stalls
+
     async def collect_completions(self):
         """Put completions into ``completed``, for ever."""
         while True:

@@ -113,7 +113,9 @@ class Network:
             await profiles[host.name].write(0, spread_evs(self.config, uplinks=uplinks))
         regions = MemoryRegions(self.nics["b"])
         region = await regions.register(base=target, octets=octets)
-        self.scoreboard = Scoreboard(target=target, octets=octets)
+        self.scoreboard = Scoreboard(
+            target=target, octets=octets, rkey=region.rkey, spoiled=bool(self.spec["spoiled"])
+        )
 
         pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
         connections = []
@@ -167,7 +169,9 @@ class Network:
                     pass
 
     def _attributes(self, n: int, here: Host, there: Host, tx: int, rx: int) -> QpAttributes:
-        window = self.spec["mpr"] or min(8, self.config.window // 128)
+        window = min(8, self.config.window // 128)
+        names = ("cwnd", "mpr", "timeout", "linear_count", "exponential_count")
+        chosen = {name: self.spec[name] for name in names if self.spec[name] is not None}
         return QpAttributes(
             qpn=_QPNS[here.name] + n,
             remote_qpn=_QPNS[there.name] + n,
@@ -176,8 +180,7 @@ class Network:
             mtu=self.mtu,
             tx_psn=tx,
             rx_psn=rx,
-            mpr=window,
-            **({"cwnd": self.spec["cwnd"]} if self.spec["cwnd"] else {}),
+            **{"mpr": window, **chosen},
         )
 
     def _carrier(self, here: Host, there: Host) -> Carrier:

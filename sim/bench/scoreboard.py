@@ -24,6 +24,10 @@ class Scoreboard:
         First address of the memory that may be written.
     octets : :class:`int`
         Its length.
+    rkey : :class:`int`
+        Its key.
+    spoiled : :class:`bool`
+        Whether writes elsewhere, or with another key, are no fault of the sender.
 
     Attributes
     ----------
@@ -35,8 +39,10 @@ class Scoreboard:
         Where the gateware said what the model knows to be wrong.
     """
 
-    def __init__(self, *, target: int, octets: int):
+    def __init__(self, *, target: int, octets: int, rkey: int, spoiled: bool):
         self.target = target
+        self.rkey = rkey
+        self.spoiled = spoiled
         self.memory = bytearray(octets)
         self.verdicts: Counter[str] = Counter()
         self.faults: list[str] = []
@@ -113,8 +119,10 @@ class Scoreboard:
 
     def _place(self, rkey: int, va: int, dmalen: int, payload: bytes) -> bool:
         start = va - self.target
-        if start < 0 or start + len(payload) > len(self.memory):
-            self.faults.append(f"write of {len(payload)} octets to {va:#x}, outside of the region")
+        outside = start < 0 or start + len(payload) > len(self.memory)
+        if outside or rkey != self.rkey:
+            if not self.spoiled:
+                self.faults.append(f"write of {len(payload)} octets to {va:#x} by key {rkey:#x}")
             return False
         self.memory[start : start + len(payload)] = payload
         return True

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from mrcnic.hdl.config import NicConfig
+from mrcnic.sim.driver.queues import SendQueue
 
 from .host import Host
 from .mac import Mac, Macs
@@ -30,6 +31,10 @@ GUARD = b"\xa5" * 4096
 #: News of the progress every so many cycles.
 _NEWS_CYCLES = 2000
 
+#: Most cycles for the end of packets whose message has ended: a transport ACK may overtake SACKs,
+#: and if those are lost, only a probe or a time-out brings another.
+_DRAIN_CYCLES = 100_000
+
 
 @cocotb.test()
 async def transfer(dut):
@@ -38,6 +43,7 @@ async def transfer(dut):
     config = NicConfig(**spec["config"])
     content = Path(spec["file"]).read_bytes() if spec["file"] else seeded(spec)
     period_ps = 10**12 // config.clk_hz
+    source = SOURCE + spec["skew"]
     memory_octets = 1 << (TARGET + len(content) + len(GUARD)).bit_length()
 
     hosts = {
@@ -59,7 +65,7 @@ async def transfer(dut):
     await start(dut, hosts.values(), macs, period_ps)
     connections = await network.configure(hosts, target=TARGET, octets=len(content))
 
-    a.memory.write(SOURCE, content)
+    a.memory.write(source, content)
     b.memory.write(TARGET, bytes(len(content)) + GUARD)
     requests = split(
         spec["lengths"] or message_lengths(len(content), qps=len(connections), mtu=network.mtu),
@@ -67,8 +73,14 @@ async def transfer(dut):
     )
     began_ps = macs.now_ps
     network.begin(began_ps)
-    outcome = await send_all(a, b, connections, requests, macs, limit=spec["max_cycles"])
+    for side, first_us, last_us in spec["stalls"]:
+        cocotb.start_soon(stall(hosts[side], first_us, last_us))
+    outcome = await send_all(
+        a, b, connections, requests, macs, spoiled=dict(spec["spoiled"]), source=source,
+        limit=spec["max_cycles"],
+    )  # fmt: skip
     ended_ps = macs.now_ps
+    occupied = await drain(network, macs, limit=_DRAIN_CYCLES if outcome["finished"] else 0)
     counters = {name: await nic.counters() for name, nic in network.nics.items()}
     observer.close()
 
@@ -90,6 +102,7 @@ async def transfer(dut):
         == sorted(expected.immediates),
         "verdicts": dict(expected.verdicts),
         "underruns": sum(mac.underruns for mac in macs.macs.values()),
+        "occupied_slots": occupied,
         "counters": counters,
         **outcome,
         **observer.figures(evs=config.evs, began_ps=began_ps),
@@ -133,13 +146,34 @@ def split(lengths: list[int], *, qps: int) -> list[tuple[int, int, int]]:
     ]
 
 
-async def send_all(a, b, connections, requests, macs, *, limit: int) -> dict:
+async def stall(host: Host, first_us: float, last_us: float):
+    """Stop a host's memory for a while; the times count from now."""
+    await Timer(round(first_us * 1000), "ns")
+    host.stall()
+    await Timer(round((last_us - first_us) * 1000), "ns")
+    host.stall(False)
+
+
+async def drain(network: Network, macs: Macs, *, limit: int) -> dict[str, int]:
+    """Wait until what has ended is acknowledged too; return how many slots are still in use."""
+    end = macs.cycles + limit
+    while True:
+        occupied = {name: await nic.read("occupied_slots") for name, nic in network.nics.items()}
+        if not any(occupied.values()) or macs.cycles >= end:
+            return occupied
+
+
+async def send_all(
+    a, b, connections, requests, macs, *, spoiled: dict[int, str], source: int, limit: int
+) -> dict:
     """Post every request, as fast as the send queues allow, and wait until all have ended."""
     waiting = [deque() for _ in connections]
     for n, (qp, _, _) in enumerate(requests):
         waiting[qp].append(n)
     last_of_qp = [queue[-1] for queue in waiting if queue]
-    by_index = {connection.sender.index: k for k, connection in enumerate(connections)}
+    queues = {connection.sender.index: connection.sender.queue for connection in connections}
+    absent = max(queues) + 1  # never a QP, if some message is to go there
+    queues[absent] = SendQueue(absent, mtu=queues[absent - 1].mtu, depth=len(spoiled))
     names: dict[tuple[int, int], int] = {}  # QP and identifier to request
     statuses: dict[int, str] = {}
     end = macs.cycles + limit
@@ -152,21 +186,23 @@ async def send_all(a, b, connections, requests, macs, *, limit: int) -> dict:
             if waiting[k] and queue.has_room:
                 n = waiting[k].popleft()
                 _, offset, octets = requests[n]
+                what = spoiled.get(n)
+                if what == "qp":
+                    queue = queues[absent]
                 request = queue.post(
-                    local_address=SOURCE + offset,
-                    remote_address=TARGET + offset,
-                    rkey=connection.rkey,
+                    local_address=source + offset,
+                    remote_address=TARGET + offset + (1 << 40 if what == "address" else 0),
+                    rkey=connection.rkey ^ (what == "rkey"),
                     octets=octets,
                     immediate=n if n in last_of_qp else None,
                 )
-                names[k, request.identifier] = n
+                names[request.qp, request.identifier] = n
                 await a.work.send(**asdict(request))
                 posted = True
         while a.completed:
             completion = a.completed.popleft()
-            k = by_index[completion.qp]
-            connections[k].sender.queue.complete(completion.identifier)
-            n = names.pop((k, completion.identifier))
+            queues[completion.qp].complete(completion.identifier)
+            n = names.pop((completion.qp, completion.identifier))
             statuses[n] = completion.status.name
             octets_done += requests[n][2]
         if macs.cycles >= next_news:
@@ -179,5 +215,6 @@ async def send_all(a, b, connections, requests, macs, *, limit: int) -> dict:
         "finished": len(statuses) == len(requests),
         "failed": sorted({status for status in statuses.values() if status != "OK"}),
         "messages": len(requests),
+        "statuses": [statuses.get(n) for n in range(len(requests))],
         "immediates_complete": sorted(i.immediate for i in b.immediates) == sorted(last_of_qp),
     }

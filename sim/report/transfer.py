@@ -34,6 +34,10 @@ def problems(result: dict) -> list[str]:
         (not result["malformed"], "; ".join(result["malformed"])),
         (result["guard_intact"], "octets behind the target were overwritten"),
         (result["immediates_complete"], "immediates are missing, repeated or wrong"),
+        (
+            not any(result["occupied_slots"].values()),
+            f"payload slots stay occupied: {result['occupied_slots']}",
+        ),
         (not result["underruns"], f"{result['underruns']} idle beats inside frames towards a MAC"),
     ]
     return [sentence for good, sentence in checks if not good]

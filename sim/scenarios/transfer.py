@@ -50,6 +50,16 @@ class TransferSpec:
         others as they leave.
     duplicate, reorder : :class:`float`
         Chances that a packet on its way is doubled, and that it is held up.
+    timeout, linear_count, exponential_count : :class:`int`, optional
+        Retransmission time-out and retries of each QP; otherwise those of
+        :class:`~mrcnic.sim.driver.attributes.QpAttributes`.
+    stalls : tuple of (:class:`str`, :class:`float`, :class:`float`)
+        Host (``"a"`` or ``"b"``) and two times in microseconds: its memory stands still between.
+    skew : :class:`int`
+        How many octets further on than B's the messages lie in A's memory.
+    spoiled : tuple of (:class:`int`, :class:`str`)
+        Messages with something wrong: ``"rkey"``, ``"address"`` (beyond the region) or ``"qp"``
+        (one that is not there).
     """
 
     config: NicConfig
@@ -69,6 +79,12 @@ class TransferSpec:
     losses: tuple[tuple[str, int, int, int], ...] = ()
     duplicate: float = 0.0
     reorder: float = 0.0
+    timeout: int | None = None
+    linear_count: int | None = None
+    exponential_count: int | None = None
+    stalls: tuple[tuple[str, float, float], ...] = ()
+    skew: int = 0
+    spoiled: tuple[tuple[int, str], ...] = ()
 
     @property
     def octets(self) -> int:

@@ -1,43 +1,6 @@
 """Two whole NICs and a fabric that does its worst."""
 
-from dataclasses import asdict
-
-import pytest
-
-from mrcnic.hdl.config import PRESETS
-from mrcnic.sim.bench.build import build_pair
-from mrcnic.sim.bench.runner import find_simulator
-from mrcnic.sim.report.transfer import problems
-from mrcnic.sim.scenarios.run import simulate
-from mrcnic.sim.scenarios.transfer import TransferSpec
-
-SEED = 1
-
-
-def run(preset="sim", simulator="verilator", **fields):
-    if not find_simulator(simulator):
-        pytest.skip(f"{simulator} is not installed")
-    spec = TransferSpec(config=PRESETS[preset], seed=SEED, **fields)
-    spec.check()
-    build = build_pair(spec.config, simulator=simulator)
-    result = simulate(
-        build,
-        "mrcnic.sim.bench.tb_transfer",
-        {**asdict(spec), "max_cycles": spec.max_cycles, "event_names": build.event_names},
-        progress=lambda news: None,
-        seed=SEED,
-    )
-    assert problems(result) == []
-    return result
-
-
-def count(result, side, name):
-    """Return a counter, over all ports if it is one of a port."""
-    return sum(
-        value
-        for counter, value in result["counters"][side].items()
-        if counter == name or counter.split("_", 1)[-1] == name
-    )
+from transfer_runs import count, run
 
 
 def test_without_loss_nothing_is_sent_twice():
