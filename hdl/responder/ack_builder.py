@@ -82,9 +82,9 @@ class AckBuilder(wiring.Component):
             self.o.p.opcode.eq(Opcode.ACK),
             self.o.p.role.eq(Role.CONTROL),
         ]
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("IDLE"):
-                m.d.comb += [self.due.ready.eq(1), self.qp.eq(self.due.payload)]
+                m.d.comb += self.qp.eq(self.due.payload)
                 m.d.sync += qp.eq(self.due.payload)
                 with m.If(self.due.valid):
                     m.next = "READ"
@@ -99,9 +99,13 @@ class AckBuilder(wiring.Component):
                 m.next = "IDLE"
                 with m.If(self.failure.failed | read.data.ever):
                     m.next = "SEND"
-            with m.State("SEND"):
-                m.d.comb += self.o.valid.eq(1)
-                with m.If(self.o.ready):
-                    m.next = "IDLE"
+            with m.State("SEND"), m.If(self.o.ready):
+                m.next = "IDLE"
+
+        # Assigned, not decided: some simulators would not work it out before the state changes.
+        m.d.comb += [
+            self.due.ready.eq(fsm.ongoing("IDLE")),
+            self.o.valid.eq(fsm.ongoing("SEND")),
+        ]
 
         return m

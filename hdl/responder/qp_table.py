@@ -106,11 +106,9 @@ class QpTable(wiring.Component):
         steps = max(self.config.window // 64, self.config.immediates)
         count = Signal(range(max(every, steps, _SETTLE)))
         resetting = Signal()
-        clearing = Signal()
         m.d.comb += [
             write.addr.eq(self.clear.qp),
             self.clear.row.eq(count),
-            self.clear.valid.eq(clearing),
             self.clear.qp.eq(Mux(resetting, count, self.table.p.index)),
             self.clear.psn.eq(Mux(resetting, 0, qp_row.rx_psn)),
             self.region_index.eq(self.table.p.index),
@@ -124,10 +122,9 @@ class QpTable(wiring.Component):
                 m.d.comb += write.data[name].eq(qp_row[name])
 
         m.d.sync += count.eq(0)
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("RESET"):
-                m.d.comb += [resetting.eq(1), self.hold_work.eq(1), write.en.eq(1)]
-                m.d.comb += [clearing.eq(1), self.region_valid.eq(1)]
+                m.d.comb += [write.en.eq(1), self.region_valid.eq(1)]
                 m.d.sync += count.eq(count + 1)
                 with m.If(count == every - 1):
                     m.d.sync += count.eq(0)
@@ -142,7 +139,6 @@ class QpTable(wiring.Component):
             with m.State("DRAIN"), m.If(self.quiet):
                 m.next = "SETTLE"
             with m.State("SETTLE"):
-                m.d.comb += self.hold_work.eq(1)
                 m.d.sync += count.eq(count + 1)
                 with m.If(count == _SETTLE - 1):
                     m.d.sync += count.eq(0)
@@ -150,7 +146,6 @@ class QpTable(wiring.Component):
                     with m.If(self.quiet):
                         m.next = "WRITE"
             with m.State("WRITE"):
-                m.d.comb += [self.hold_work.eq(1), clearing.eq(is_qp)]
                 m.d.sync += count.eq(count + 1)
                 with m.If(is_region | (count == steps - 1)):
                     m.d.sync += count.eq(0)
@@ -160,5 +155,13 @@ class QpTable(wiring.Component):
                         self.region_valid.eq(is_region),
                     ]
                     m.next = "SERVE"
+
+        # What follows from the state alone is assigned, not decided: some simulators would not
+        # work it out before the state first changes.
+        m.d.comb += [
+            resetting.eq(fsm.ongoing("RESET")),
+            self.hold_work.eq(resetting | fsm.ongoing("SETTLE") | fsm.ongoing("WRITE")),
+            self.clear.valid.eq(resetting | (fsm.ongoing("WRITE") & is_qp)),
+        ]
 
         return m

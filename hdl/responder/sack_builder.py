@@ -110,15 +110,11 @@ class SackBuilder(wiring.Component):
             m.d.comb += write.data.eq(base + 64)
 
         with m.FSM() as fsm:
-            with m.State("IDLE"):
-                m.d.comb += self.due.ready.eq(self.phase == 0)
-                with m.If(self.due.valid & self.due.ready):
-                    m.d.sync += self.qp.eq(self.due.payload)
-                    m.next = "TAKE"
-            with m.State("TAKE"):
-                m.d.comb += self.take.eq(1)
-                with m.If(self.phase == 0):
-                    m.next = "RANGE"
+            with m.State("IDLE"), m.If(self.due.valid & self.due.ready):
+                m.d.sync += self.qp.eq(self.due.payload)
+                m.next = "TAKE"
+            with m.State("TAKE"), m.If(self.phase == 0):
+                m.next = "RANGE"
             with m.State("RANGE"):  # phase 1
                 m.d.sync += [
                     causes.eq(self.causes),
@@ -152,14 +148,19 @@ class SackBuilder(wiring.Component):
                 m.d.sync += bitmap.eq(wide >> base[:3])
                 m.d.comb += write.en.eq(1)
                 m.next = "SEND"
-            with m.State("SEND"):
-                m.d.comb += self.o.valid.eq(1)
-                with m.If(self.o.ready):
-                    m.d.sync += causes.probe_due.eq(0)
-                    with m.If(~(causes.probe_due & causes.write_due)):
-                        m.next = "IDLE"
+            with m.State("SEND"), m.If(self.o.ready):
+                m.d.sync += causes.probe_due.eq(0)
+                with m.If(~(causes.probe_due & causes.write_due)):
+                    m.next = "IDLE"
 
-        m.d.comb += self.remain.valid.eq(fsm.ongoing("SHIFT") & (rest >= 0))
+        # What follows from the state is assigned, not decided: some simulators would not work it
+        # out before the state first changes.
+        m.d.comb += [
+            self.due.ready.eq(fsm.ongoing("IDLE") & (self.phase == 0)),
+            self.take.eq(fsm.ongoing("TAKE")),
+            self.remain.valid.eq(fsm.ongoing("SHIFT") & (rest >= 0)),
+            self.o.valid.eq(fsm.ongoing("SEND")),
+        ]
 
         with m.If(self.clear.valid):
             m.d.comb += [

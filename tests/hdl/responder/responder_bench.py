@@ -38,7 +38,7 @@ def qp_row(*, psn=0x100, qpn=0x012, remote_qpn=0x034, domain=5, active=1, **fiel
     return {"table": Table.QP, "index": qpn % TINY.qps, "row": bits}
 
 
-def region_row(*, rkey=0xDEADBEE0, base=0, octets=1 << 32, domain=5, remote_write=1, valid=1):
+def region_row(*, rkey=0xDEADB000, base=0, octets=1 << 32, domain=5, remote_write=1, valid=1):
     bits = row_bits(
         Table.REGION, valid=valid, remote_write=remote_write, rkey=rkey, base=base, octets=octets,
         domain=domain,
@@ -47,7 +47,7 @@ def region_row(*, rkey=0xDEADBEE0, base=0, octets=1 << 32, domain=5, remote_writ
 
 
 def write(
-    psn, *, opcode=Opcode.WRITE_ONLY, dqp=0x012, va=0x1000, rkey=0xDEADBEE0, octets=16, dmalen=None,
+    psn, *, opcode=Opcode.WRITE_ONLY, dqp=0x012, va=0x1000, rkey=0xDEADB000, octets=16, dmalen=None,
     rqmsn=0, msn=0, immediate=0, payload=None, config=TINY, **fields,
 ):  # fmt: skip
     """Return the descriptor of a write packet."""
