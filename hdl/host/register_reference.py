@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mrcnic.hdl.config import PRESETS, NicConfig
+from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.rows import ROWS, Table
 
 from .register import Access, Register
@@ -13,7 +13,7 @@ __all__ = ["register_reference"]
 _HEAD = """\
 # Registers
 
-Written by `mrcnic.hdl.host.register_reference`; do not edit.
+Written by `python -m mrcnic.sim.report.registers`; do not edit.
 
 The host reaches the NIC by AXI4-Lite: {address_bits} address bits, data of 32 bits, octet strobes.
 A register wider than 32 bits takes several words, the least significant first; each word is written
@@ -142,7 +142,3 @@ def _reset(register, item):
     if register.name in SIZES or register.name in ("counters", "counter_names", "now"):
         return ""
     return f"0x{item.reset:x}" if item.reset > 9 else f"{item.reset}"
-
-
-if __name__ == "__main__":
-    print(register_reference(PRESETS["8x100g"]), end="")
