@@ -30,7 +30,8 @@ class Sender(wiring.Component):
     A resend is held against the scoreboard again in the cycle before it is offered, however long
     it has waited: if its PSN was acknowledged meanwhile, or the QP stopped, it is declined, which
     takes two cycles. A packet whose payload could not be read fails its QP. A packet is offered
-    three cycles after it was put into a queue that was empty; one per cycle passes.
+    three cycles after it was put into a queue that was empty; one per cycle passes. A resend avoids
+    the plane of the send before, or at least its EV.
 
     Parameters
     ----------
@@ -150,7 +151,9 @@ class Sender(wiring.Component):
         m.d.sync += [
             request.retransmission.eq(job.resend),
             request.slot.eq(job.slot),
+            # Where a whole plane is cut off, as many EVs would be tried as it has.
             request.avoid.eq(job.resend),
+            request.avoid_plane.eq(job.resend),
             request.avoid_ev.eq(self.sent.ev_index),
             request.body.write.eq(self.contents.body),
             request.role.eq(self.contents.role),

@@ -166,7 +166,7 @@ class World:
         for part in ("meth", "reth"):
             for name, value in packet["body"][part].items():
                 assert getattr(getattr(request.body.write, part), name) == value, (name, key)
-        assert request.avoid == resend
+        assert request.avoid == request.avoid_plane == resend
         known = self.ack_taken.get(key, self.cycle)
         assert known >= self.offered_since - ACK_CYCLES, f"{key} was acknowledged long ago"
         self.offered_since = None

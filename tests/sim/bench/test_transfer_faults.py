@@ -84,3 +84,10 @@ def test_every_qp_with_a_window_of_one_packet():
     assert result["resends"] == 0
     planes = result["packets_per_plane"]
     assert max(planes) - min(planes) <= 16
+
+
+def test_the_peer_loses_a_plane():
+    """A resend takes the other plane, so no packet is lost there more than once."""
+    result = run(qps=4, mtu=1024, size=128 << 10, failures=("p0t01@3us",))
+    assert result["resends"] <= result["drops_by_cause"]["link_down"]
+    assert result["simulated_us"] < 120
