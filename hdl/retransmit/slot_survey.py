@@ -128,7 +128,6 @@ class SlotSurvey(wiring.Component):
             for timeout in range(32):
                 with m.Case(timeout):  # 1.024 us are 8 ticks
                     m.d.comb += base.eq(min(8 << timeout, LONGEST_RTO))
-        up_for = self._up_for(m)[held.sent.plane]
         idle, refused_age, lane_age = Signal(NOW_BITS), Signal(NOW_BITS), Signal(NOW_BITS)
         m.d.sync += [
             by_qp.eq(by_slot),
@@ -151,8 +150,12 @@ class SlotSurvey(wiring.Component):
             by_qp.answer.eq(self.query.answer),
             idle.eq(self.now - self.last.sent.time),
             refused_age.eq(self.now - held.refused.time),
-            lane_age.eq(up_for),
         ]
+        all_up_for = self._up_for(m)
+        with m.Switch(held.sent.plane):
+            for p, up_for in enumerate(all_up_for):
+                with m.Case(p):
+                    m.d.sync += lane_age.eq(up_for)
 
         # Comparisons of times.
         rtt = self.settings.base_rtt
@@ -178,10 +181,10 @@ class SlotSurvey(wiring.Component):
         """Return for how many ticks each port has been up; it stays at the most there is."""
         last, tick = Signal(NOW_BITS), Signal()
         m.d.sync += [last.eq(self.now), tick.eq(self.now != last)]
-        up_for = Signal(data.ArrayLayout(NOW_BITS, self.config.lanes))
-        for p in range(self.config.lanes):
+        all_up_for = [Signal(NOW_BITS, name=f"up_for_{p}") for p in range(self.config.lanes)]
+        for p, up_for in enumerate(all_up_for):
             with m.If(~self.port_up[p]):
-                m.d.sync += up_for[p].eq(0)
-            with m.Elif(tick & ~up_for[p].all()):
-                m.d.sync += up_for[p].eq(up_for[p] + 1)
-        return up_for
+                m.d.sync += up_for.eq(0)
+            with m.Elif(tick & ~up_for.all()):
+                m.d.sync += up_for.eq(up_for + 1)
+        return all_up_for
