@@ -5,16 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    Completion,
-    EvEvent,
-    MacStatus,
-    ReceiveCompletion,
-    RxDescriptor,
-    TableWrite,
-    TxRequest,
-    WorkRequest,
-)
+from mrcnic.hdl.descriptor.inwards import ReceiveCompletion, RxDescriptor
+from mrcnic.hdl.descriptor.outcome import Completion, EvEvent
+from mrcnic.hdl.descriptor.outwards import TxRequest, WorkRequest
+from mrcnic.hdl.descriptor.settings import MacStatus, TableWrite
 from mrcnic.hdl.egress.lane import EgressLane
 from mrcnic.hdl.health.port_monitor import PortMonitor
 from mrcnic.hdl.host.axi import axi4_lite_signature, axi4_read_signature, axi4_write_signature

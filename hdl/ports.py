@@ -28,13 +28,13 @@ class NicPorts(wiring.Component):
     m_axis_tx<p>_tdata, tkeep, tvalid, tready, tlast
         Frames to the MAC of port p.
     mac<p>_*
-        Status pins of the MAC of port p (:class:`~mrcnic.hdl.descriptor.MacStatus`).
+        Status pins of the MAC of port p (:class:`~mrcnic.hdl.descriptor.settings.MacStatus`).
     s_axis_wr_tdata, tvalid, tready
-        Work requests (:class:`~mrcnic.hdl.descriptor.WorkRequest`, first field lowest).
+        Work requests (:class:`~mrcnic.hdl.descriptor.outwards.WorkRequest`, first field lowest).
     m_axis_cq_tdata, tvalid, tready
-        Completions (:class:`~mrcnic.hdl.descriptor.Completion`).
+        Completions (:class:`~mrcnic.hdl.descriptor.outcome.Completion`).
     m_axis_rq_tdata, tvalid, tready
-        Immediates received (:class:`~mrcnic.hdl.descriptor.ReceiveCompletion`).
+        Immediates received (:class:`~mrcnic.hdl.descriptor.inwards.ReceiveCompletion`).
     m_axi<p>_*
         AXI4 master of lane p, to host memory.
     s_axil_*

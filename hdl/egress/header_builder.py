@@ -5,7 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Settings, TxDescriptor
+from mrcnic.hdl.descriptor.outwards import TxDescriptor
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.layout import HeaderLayout
 from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader, Opcode, Role

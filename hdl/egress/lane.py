@@ -7,7 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Settings, SlotRead, TxDescriptor
+from mrcnic.hdl.descriptor.outwards import SlotRead, TxDescriptor
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.commit_fifo import CommitFifo
 

@@ -7,7 +7,8 @@ from amaranth.lib import cdc, data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, MacStatus, Settings
+from mrcnic.hdl.descriptor.settings import MacStatus, Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 __all__ = ["PortMonitor"]
 

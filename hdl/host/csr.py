@@ -7,7 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Settings, TableWrite
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.wire.opcodes import Role
 
 from .axi import axi4_lite_signature

@@ -5,7 +5,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import FetchRequest, StoreBeat
+from mrcnic.hdl.descriptor.outwards import FetchRequest, StoreBeat
 from mrcnic.hdl.packet.realigner import Realigner
 
 from .axi import Burst, axi4_read_signature, host_octets

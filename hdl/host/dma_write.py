@@ -5,7 +5,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Verdict
+from mrcnic.hdl.descriptor.inwards import Verdict
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.realigner import Realigner
 

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import TableWrite
+from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.rows import ROW_BITS, ROWS, Table
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Settings
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.wire.opcodes import Ecn, Opcode
 
 from .frame import HeaderFields, InnerBeat

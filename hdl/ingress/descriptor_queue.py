@@ -8,7 +8,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
 
 from .frame import QueuedFields
 

@@ -7,7 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor, WriteBody
+from mrcnic.hdl.descriptor.body import WriteBody
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.commit_fifo import CommitFifo
 from mrcnic.hdl.packet.keep import end_to_keep

@@ -3,7 +3,7 @@
 from amaranth.lib import data
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
 from mrcnic.hdl.wire import headers
 
 __all__ = [

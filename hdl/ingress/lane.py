@@ -7,7 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor, Settings
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.delay_line import DelayLine
 

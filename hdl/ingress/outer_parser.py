@@ -8,7 +8,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Settings
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.keep import keep_to_end
 from mrcnic.hdl.wire import headers

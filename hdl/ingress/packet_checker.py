@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Settings
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import NextHeader, Opcode
 

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from mrcnic.hdl.config import TICK_NS
-from mrcnic.hdl.descriptor import NOW_BITS
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 __all__ = ["TickCounter"]
 

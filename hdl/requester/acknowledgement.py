@@ -5,13 +5,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.outcome import (
     Acknowledgement,
     EvEvent,
     EvEventKind,
     NackNotice,
     QpFailure,
-    RxDescriptor,
     Status,
 )
 from mrcnic.hdl.wire.opcodes import NackReason, Opcode, Syndrome
@@ -44,7 +44,7 @@ class AcknowledgementReceiver(wiring.Component):
     SACK that goes beyond it is ignored whole. An old SACK takes nothing back, but its bits above
     the acknowledged PSN are news. Marks, and NACKs of packets trimmed in the fabric, are news of
     the EV that they echo (docs/protocol.md, "Requester"). A response is taken each two cycles; an
-    :class:`~mrcnic.hdl.descriptor.Acknowledgement` is offered five cycles after its SACK was.
+    :class:`~mrcnic.hdl.descriptor.outcome.Acknowledgement` is offered five cycles after its SACK.
 
     Parameters
     ----------

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Completion, Status, index_bits
+from mrcnic.hdl.descriptor.outcome import Completion, Status
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.packet.pending_set import PendingSet
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Retired, index_bits
+from mrcnic.hdl.descriptor.outcome import Retired
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 from .links import OVERHEAD_OCTETS, Opened, Popped, Progress
 from .qp_memory import QpMemory

@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import QpFailure, QpStop, Status, TableWrite, index_bits
+from mrcnic.hdl.descriptor.outcome import QpFailure, QpStop, Status
+from mrcnic.hdl.descriptor.settings import TableWrite
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.pending_set import PendingSet
 from mrcnic.hdl.rows import Table
 from mrcnic.hdl.wire.layout import HeaderLayout

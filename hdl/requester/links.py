@@ -8,7 +8,8 @@ from amaranth.lib import data, enum
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Status, index_bits
+from mrcnic.hdl.descriptor.outcome import Status
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.layout import HeaderLayout
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
 
 #: Congestion window credit that a packet takes beyond its padded payload: 40 octets and, of the
 #: UDP length, UDP, BTH, METH, TSETH, RETH and ICRC. An immediate is not counted, because
-#: :class:`~mrcnic.hdl.descriptor.Retired` does not tell of it.
+#: :class:`~mrcnic.hdl.descriptor.outcome.Retired` does not tell of it.
 OVERHEAD_OCTETS = 40 + 8 + 12 + 4 + 4 + 16 + 4
 
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import AllocateRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import AllocateRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 from .gate import Spent, Windows

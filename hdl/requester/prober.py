@@ -5,14 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
-    QpFailure,
-    Settings,
-    Status,
-    TxRequest,
-    index_bits,
-)
+from mrcnic.hdl.descriptor.outcome import QpFailure, Status
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 from .links import Life, LifeNews, Opened, Progress, Sent

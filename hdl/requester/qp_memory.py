@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from mrcnic.hdl.descriptor import index_bits
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 __all__ = ["QpMemory"]
 

@@ -5,22 +5,19 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.outcome import (
     Acknowledgement,
-    AllocateRequest,
     Completion,
     EvEvent,
     NackNotice,
     QpFailure,
     QpStop,
     Retired,
-    RxDescriptor,
-    Settings,
-    TableWrite,
-    TxRequest,
-    WorkRequest,
 )
+from mrcnic.hdl.descriptor.outwards import AllocateRequest, TxRequest, WorkRequest
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 
 from .acknowledgement import AcknowledgementReceiver

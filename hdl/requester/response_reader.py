@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor, index_bits
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode
 
 __all__ = ["Response", "ResponseReader"]

@@ -5,7 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import AllocateRequest, Retired, index_bits
+from mrcnic.hdl.descriptor.outcome import Retired
+from mrcnic.hdl.descriptor.outwards import AllocateRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.pending_set import PendingSet
 
 from .gate import Gate

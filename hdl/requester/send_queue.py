@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import WorkRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import WorkRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 
 from .links import Life, LifeNews, Opened, Popped, Pushed, pmtu_code, position_bits

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from mrcnic.hdl.descriptor import index_bits
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 from .qp_memory import QpMemory
 

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, index_bits
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
 from mrcnic.hdl.wire.opcodes import NackReason, Syndrome
 from mrcnic.hdl.wire.serial import ahead
 

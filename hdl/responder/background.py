@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import index_bits
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.pending_set import PendingSet
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 

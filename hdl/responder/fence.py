@@ -8,7 +8,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import ReceiveCompletion, index_bits
+from mrcnic.hdl.descriptor.inwards import ReceiveCompletion
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.serial import ahead
 
 from .arrival import Failure

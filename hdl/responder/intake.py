@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import RxDescriptor
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
 from mrcnic.hdl.wire.opcodes import Opcode
 
 from .slot import Slot, SlotOp, WorkItem

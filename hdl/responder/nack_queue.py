@@ -8,7 +8,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import TxRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 from .slot import Outcome, Slot

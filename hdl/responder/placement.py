@@ -7,7 +7,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Verdict, index_bits
+from mrcnic.hdl.descriptor.inwards import Verdict
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 from .slot import TICKET_BITS, Outcome, Slot, SlotOp
 

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import index_bits
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.layout import HeaderLayout
 
 from .slot import Slot

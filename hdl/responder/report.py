@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, TxRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
 from mrcnic.hdl.packet.pending_set import PendingSet
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 

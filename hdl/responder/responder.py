@@ -7,15 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
-    ReceiveCompletion,
-    RxDescriptor,
-    Settings,
-    TableWrite,
-    TxRequest,
-    Verdict,
-)
+from mrcnic.hdl.descriptor.inwards import ReceiveCompletion, RxDescriptor, Verdict
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 from .advance import Advance
 from .arrival import Arrival, ArrivalEvents

@@ -6,7 +6,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import TxRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 from mrcnic.hdl.wire.serial import ahead
 

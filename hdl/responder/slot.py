@@ -9,7 +9,7 @@ is checked before it starts.
 from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import index_bits
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 __all__ = [
     "PHASES",

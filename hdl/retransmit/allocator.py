@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import AllocateRequest, FetchRequest, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outwards import AllocateRequest, FetchRequest
+from mrcnic.hdl.descriptor.sizes import index_bits, slot_bits
 
 from .bitmap_shifter import ROW_PSNS
 from .scoreboard import QpPsn

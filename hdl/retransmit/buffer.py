@@ -5,24 +5,24 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
+from mrcnic.hdl.descriptor.outcome import (
     Acknowledgement,
-    AllocateRequest,
     EvEvent,
-    FetchRequest,
     NackNotice,
-    Picked,
     QpFailure,
     QpStop,
     Retired,
-    Settings,
+)
+from mrcnic.hdl.descriptor.outwards import (
+    AllocateRequest,
+    FetchRequest,
+    Picked,
     SlotRead,
     StoreBeat,
-    TableWrite,
     TxRequest,
-    slot_bits,
 )
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, slot_bits
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 

@@ -3,7 +3,8 @@
 from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Status, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outcome import Status
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits, slot_bits
 from mrcnic.hdl.wire.psn import PSN_BITS
 
 from .nack_board import Refusal

@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, index_bits
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
 from mrcnic.hdl.wire.serial import ahead
 
 from .finding import PROBE_MARK, Facts, Finding, WalkState

@@ -5,7 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Status
+from mrcnic.hdl.descriptor.outcome import Status
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 from .finding import PROBE_MARK, Action, Cause, Facts, Room, WalkState
 from .nack_board import Refusal

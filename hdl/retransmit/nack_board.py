@@ -5,7 +5,8 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, NackNotice, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outcome import NackNotice
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits, slot_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.opcodes import NackReason
 from mrcnic.hdl.wire.psn import PSN_BITS

@@ -5,7 +5,8 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import SlotRead, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outwards import SlotRead
+from mrcnic.hdl.descriptor.sizes import index_bits, slot_bits
 from mrcnic.hdl.packet.beat import packet_signature
 
 from .payload_bank import bank_depth, beats_per_slot, first_bank, rows_per_slot

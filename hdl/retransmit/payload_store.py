@@ -5,7 +5,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import SlotRead, StoreBeat, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outwards import SlotRead, StoreBeat
+from mrcnic.hdl.descriptor.sizes import index_bits, slot_bits
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.deep_memory import DeepMemory, RowWrite
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Picked, index_bits, slot_bits
+from mrcnic.hdl.descriptor.outwards import Picked
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits, slot_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.opcodes import Opcode
 

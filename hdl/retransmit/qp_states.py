@@ -6,7 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import QpStop, TableWrite, index_bits
+from mrcnic.hdl.descriptor.outcome import QpStop
+from mrcnic.hdl.descriptor.settings import TableWrite
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.layout import HeaderLayout
 

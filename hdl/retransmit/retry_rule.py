@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import TICK_NS
-from mrcnic.hdl.descriptor import NOW_BITS
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.wire.serial import ahead
 
 __all__ = ["FOR_EVER", "LONGEST_RTO", "RETRY_BITS", "RetryOutlook", "RetryRule", "RetryState"]

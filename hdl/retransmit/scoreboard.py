@@ -7,7 +7,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Acknowledgement, index_bits
+from mrcnic.hdl.descriptor.outcome import Acknowledgement
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.psn import PSN_BITS
 from mrcnic.hdl.wire.serial import ahead

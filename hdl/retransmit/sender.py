@@ -5,7 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import QpFailure, QpStop, Status, TxRequest, slot_bits
+from mrcnic.hdl.descriptor.outcome import QpFailure, QpStop, Status
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import slot_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.opcodes import Role
 

@@ -7,7 +7,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import slot_bits
+from mrcnic.hdl.descriptor.sizes import slot_bits
 
 __all__ = ["SlotFlip", "SlotLedger"]
 

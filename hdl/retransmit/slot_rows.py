@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import WriteBody, index_bits, slot_bits
+from mrcnic.hdl.descriptor.body import WriteBody
+from mrcnic.hdl.descriptor.sizes import index_bits, slot_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.psn import PSN_BITS
 

@@ -5,7 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Settings, index_bits, slot_bits
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits, slot_bits
 from mrcnic.hdl.wire.psn import PSN_BITS
 
 from .finding import Finding

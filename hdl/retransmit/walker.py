@@ -5,16 +5,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
-    EvEvent,
-    EvEventKind,
-    QpFailure,
-    Retired,
-    TxRequest,
-    index_bits,
-    slot_bits,
-)
+from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind, QpFailure, Retired
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits, slot_bits
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 from .finding import Cause, Finding

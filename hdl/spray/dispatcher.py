@@ -6,7 +6,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import TxDescriptor, index_bits
+from mrcnic.hdl.descriptor.outwards import TxDescriptor
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 
 from .links import PeerRow, PeerWrite, Placed

@@ -6,7 +6,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import EvEvent, EvEventKind, index_bits
+from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 
 from .links import PathEvent, PeerWrite, split_ev

@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import TxRequest, index_bits
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 __all__ = [
     "Failure",
@@ -106,7 +107,7 @@ class Placed(data.StructLayout):
     Members
     -------
     valid : 1
-    request : :class:`~mrcnic.hdl.descriptor.TxRequest`
+    request : :class:`~mrcnic.hdl.descriptor.outwards.TxRequest`
     plane, ev_index : the path
     none : 1
         The QP has no EV at all on any port that is up.

@@ -6,7 +6,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import NOW_BITS, Settings, index_bits
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.packet.pending_set import PendingSet
 

@@ -5,15 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    NOW_BITS,
-    EvEvent,
-    Picked,
-    Settings,
-    TableWrite,
-    TxDescriptor,
-    TxRequest,
-)
+from mrcnic.hdl.descriptor.outcome import EvEvent
+from mrcnic.hdl.descriptor.outwards import Picked, TxDescriptor, TxRequest
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 from .dispatcher import Dispatcher
 from .ev_table import EvTable

@@ -6,7 +6,9 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiRam
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Completion, ReceiveCompletion, WorkRequest
+from mrcnic.hdl.descriptor.inwards import ReceiveCompletion
+from mrcnic.hdl.descriptor.outcome import Completion
+from mrcnic.hdl.descriptor.outwards import WorkRequest
 
 __all__ = ["AxiLiteRegisters", "Host", "PlainStream"]
 

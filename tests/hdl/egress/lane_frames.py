@@ -1,6 +1,7 @@
 """Descriptors and the frames that they ask for, without the gateware's help."""
 
-from mrcnic.hdl.descriptor import Settings, TxDescriptor
+from mrcnic.hdl.descriptor.outwards import TxDescriptor
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import Opcode

@@ -13,7 +13,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import SlotRead, TxDescriptor
+from mrcnic.hdl.descriptor.outwards import SlotRead, TxDescriptor
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource
 from mrcnic.sim.bench.packets import from_beats, to_beats

@@ -20,7 +20,8 @@ from cocotbext.axi.sparse_memory import SparseMemory
 from host_room import EVENT_NAMES
 
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.descriptor import FetchRequest, StoreBeat, Verdict
+from mrcnic.hdl.descriptor.inwards import Verdict
+from mrcnic.hdl.descriptor.outwards import FetchRequest, StoreBeat
 from mrcnic.hdl.host.register import Access
 from mrcnic.hdl.host.registers import MAGIC, register_map
 from mrcnic.hdl.packet.beat import Beat

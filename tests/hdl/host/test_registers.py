@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mrcnic.hdl.config import PRESETS, TICK_NS
-from mrcnic.hdl.descriptor import Settings
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.host.register import Access
 from mrcnic.hdl.host.register_reference import register_reference
 from mrcnic.hdl.host.registers import (

@@ -14,7 +14,8 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrSegmentRouting
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from mrcnic.hdl.descriptor import RxDescriptor, Settings
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.sim.bench.packets import from_beats

@@ -9,15 +9,10 @@ from cocotb.triggers import ClockCycles
 from requester_reference import segment
 
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.descriptor import (
-    AllocateRequest,
-    Completion,
-    Retired,
-    RxDescriptor,
-    Status,
-    TableWrite,
-    WorkRequest,
-)
+from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.outcome import Completion, Retired, Status
+from mrcnic.hdl.descriptor.outwards import AllocateRequest, WorkRequest
+from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.hdl.rows import QP_ROW, Table
 from mrcnic.hdl.wire.opcodes import Opcode
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource

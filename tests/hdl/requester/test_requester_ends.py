@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 from requester_bench import TINY, Bench, ticks
 
-from mrcnic.hdl.descriptor import Status
+from mrcnic.hdl.descriptor.outcome import Status
 from mrcnic.hdl.rows import Table
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 

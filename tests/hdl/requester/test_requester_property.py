@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from requester_bench import REQUEST, TINY, Bench, ticks
 from requester_reference import segment
 
-from mrcnic.hdl.descriptor import Status
+from mrcnic.hdl.descriptor.outcome import Status
 from mrcnic.hdl.wire.psn import psn_add, psn_difference
 
 PMTU = 256

@@ -4,7 +4,7 @@ import pytest
 from requester_bench import Bench, ticks
 
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.descriptor import EvEventKind, Status
+from mrcnic.hdl.descriptor.outcome import EvEventKind, Status
 from mrcnic.hdl.wire.headers import SETH
 from mrcnic.hdl.wire.opcodes import NackReason, Opcode
 from mrcnic.hdl.wire.psn import psn_add

@@ -3,7 +3,7 @@ from itertools import pairwise
 from requester_bench import REQUEST, TINY, Bench, ticks
 
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.descriptor import Status
+from mrcnic.hdl.descriptor.outcome import Status
 from mrcnic.hdl.wire.opcodes import Opcode, Role
 
 

@@ -9,14 +9,9 @@ from amaranth.sim import Simulator
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.descriptor import (
-    ReceiveCompletion,
-    RxDescriptor,
-    Settings,
-    TableWrite,
-    TxRequest,
-    Verdict,
-)
+from mrcnic.hdl.descriptor.inwards import ReceiveCompletion, RxDescriptor, Verdict
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.hdl.responder.responder import Responder
 from mrcnic.hdl.rows import Table
 from mrcnic.hdl.wire import headers

@@ -10,18 +10,16 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import (
-    Acknowledgement,
+from mrcnic.hdl.descriptor.outcome import Acknowledgement, Retired
+from mrcnic.hdl.descriptor.outwards import (
     AllocateRequest,
     FetchRequest,
     Picked,
-    Retired,
-    Settings,
     SlotRead,
     StoreBeat,
-    TableWrite,
     TxRequest,
 )
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.hdl.wire.layout import HeaderLayout
 from mrcnic.hdl.wire.opcodes import Opcode, Role

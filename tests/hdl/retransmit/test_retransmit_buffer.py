@@ -5,7 +5,7 @@ import pytest
 from retransmit_world import TICK_CYCLES, World
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import Status
+from mrcnic.hdl.descriptor.outcome import Status
 from mrcnic.hdl.wire.opcodes import NackReason, Role
 
 SMALL = NicConfig(beat_octets=8, mtu=256, slots=16, window=128, qps=2, lanes=1, evs=16)

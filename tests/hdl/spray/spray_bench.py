@@ -3,7 +3,9 @@
 from amaranth.sim import Simulator
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import EvEvent, EvEventKind, TableWrite, TxRequest
+from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
+from mrcnic.hdl.descriptor.outwards import TxRequest
+from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.hdl.rows import EV_ROW, QP_ROW, Table
 from mrcnic.hdl.spray.sprayer import Sprayer
 from mrcnic.sim.bench.streams import drive

@@ -8,14 +8,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from spray_bench import SMALL, ev_value, full_profile, qp_write, request
 
-from mrcnic.hdl.descriptor import (
-    EvEvent,
-    EvEventKind,
-    Settings,
-    TableWrite,
-    TxDescriptor,
-    TxRequest,
-)
+from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
+from mrcnic.hdl.descriptor.outwards import TxDescriptor, TxRequest
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource
 
 
@@ -81,7 +76,8 @@ async def packets_are_dealt_to_lanes(dut, i_pause, o_pause):
     assert set(uses) == set(evs)
     assert all(d.ev >> 12 & 0xF == lane for lane, d in received)
     lanes = Counter(lane for lane, _ in received)
-    assert abs(lanes[0] - lanes[1]) <= 12  # a lead of 7, and what waits at a lane
+    if not o_pause:  # a lane that waits for its MAC is given what it has room for, no more
+        assert abs(lanes[0] - lanes[1]) <= 12  # a lead of 7, and what waits at a lane
 
 
 @cocotb.test(timeout_time=60, timeout_unit="us")

@@ -3,7 +3,7 @@
 from amaranth.sim import Simulator
 from spray_bench import SMALL
 
-from mrcnic.hdl.descriptor import NOW_BITS
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.spray.retirement import Retirement
 
 #: A walk over a QP, in cycles, and some cycles to get there.

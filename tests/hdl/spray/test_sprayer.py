@@ -8,7 +8,7 @@ import pytest
 from spray_bench import SMALL, SprayBench, ev_value, ev_write, full_profile, qp_write, request
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor import EvEventKind
+from mrcnic.hdl.descriptor.outcome import EvEventKind
 from mrcnic.sim.bench.streams import drive
 
 PEER = {

@@ -1,0 +1,139 @@
+"""What comes back of packets sent. No logic."""
+
+from amaranth.lib import data, enum
+
+from mrcnic.hdl.config import NicConfig
+
+from .sizes import index_bits
+
+__all__ = [
+    "Acknowledgement",
+    "Completion",
+    "EvEvent",
+    "EvEventKind",
+    "NackNotice",
+    "QpFailure",
+    "QpStop",
+    "Retired",
+    "Status",
+]
+
+
+class Status(enum.Enum, shape=4):
+    """How a work request ended."""
+
+    OK = 0
+    #: The QP does not exist or is not active, or the request was bad; nothing was sent.
+    REFUSED = 1
+    #: No answer from the peer in all retries.
+    RETRY_EXCEEDED = 2
+    #: The peer refused the access (transport NAK).
+    REMOTE_ACCESS = 3
+    #: The peer reported an unexpected event (NACK 0x19), or another fatal NAK.
+    REMOTE_ERROR = 4
+    #: Host memory answered with an error.
+    LOCAL_ERROR = 5
+    #: The QP failed before this request's turn came.
+    FLUSHED = 6
+
+
+class Completion(data.StructLayout):
+    """End of a work request. In the order of the requests, per QP."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "qp": index_bits(config.qps),
+            "identifier": 32,
+            "status": Status,
+        })
+
+
+class Acknowledgement(data.StructLayout):
+    """A valid SACK, for the scoreboard.
+
+    Members
+    -------
+    qp : index of the QP
+    cack : 24
+        Highest PSN before the first gap.
+    base, bitmap : 24, 64
+        PSN of bit 0, and which PSNs from there on have arrived. Bits at or below ``cack``, and
+        of PSNs never sent, are zero.
+    probe, probe_id : 1, 16
+        Answers a reliability probe.
+    trigger_resent : 1
+        Caused by a resend (BTH.rtx of the SACK).
+    trigger : 24
+        PSN that caused the SACK (without ``probe``).
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "qp": index_bits(config.qps),
+            "cack": 24,
+            "base": 24,
+            "bitmap": 64,
+            "probe": 1,
+            "probe_id": 16,
+            "trigger_resent": 1,
+            "trigger": 24,
+        })
+
+
+class NackNotice(data.StructLayout):
+    """A valid NACK of a PSN under way, for the scoreboard."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "psn": 24, "reason": 8})
+
+
+class Retired(data.StructLayout):
+    """A slot was freed: its packet no longer counts against the congestion window."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "octets": range(config.mtu + 1)})
+
+
+class QpFailure(data.StructLayout):
+    """A QP cannot go on: from retransmit to requester."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "status": Status})
+
+
+class QpStop(data.StructLayout):
+    """A QP sends no more: its slots are to be freed. From requester to retransmit."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps)})
+
+
+class EvEventKind(enum.Enum, shape=2):
+    """What was learnt of an EV."""
+
+    #: Congestion on the way: pass it over once.
+    SKIP = 0
+    #: A packet was lost on it, or the peer says so: out of use.
+    BAD = 1
+
+
+class EvEvent(data.StructLayout):
+    """News of an EV.
+
+    Members
+    -------
+    qp : index of the QP
+    kind : :class:`EvEventKind`
+    ev_index : which EV
+    echoed, ev : 1, 32
+        The news came with an EV from the wire; it counts only if the table still has that value.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "qp": index_bits(config.qps),
+            "kind": EvEventKind,
+            "ev_index": index_bits(config.evs),
+            "echoed": 1,
+            "ev": 32,
+        })

@@ -1,0 +1,135 @@
+"""From host and MAC to everybody: settings, rows of tables, status pins. No logic."""
+
+from amaranth.lib import data
+
+from mrcnic.hdl import rows
+from mrcnic.hdl.config import NicConfig
+
+from .sizes import NOW_BITS
+
+__all__ = ["MacStatus", "PortSettings", "Settings", "TableWrite"]
+
+
+class PortSettings(data.StructLayout):
+    """What the host sets per port.
+
+    Members
+    -------
+    enable : 1
+        Administrative state; a port that is not enabled is down.
+    own_mac, next_hop_mac : 48
+        Addresses of this port and of the switch port at its other end.
+    underlay : 128
+        Source of the outer IPv6 header.
+    usid : 16
+        Own NIC uSID: the one after the block in frames for this port.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "enable": 1,
+            "own_mac": 48,
+            "next_hop_mac": 48,
+            "underlay": 128,
+            "usid": 16,
+        })
+
+
+class Settings(data.StructLayout):
+    """What the host sets for the whole NIC; stable except for the cycle of a register write.
+
+    Members
+    -------
+    loopback : 128
+        The NIC's own address: source of inner IPv6 headers, and the only destination taken.
+    block : 32
+        Locator block of uSIDs.
+    udp_port, udp_port_alternative : 16
+        Destination port sent and accepted; second port accepted.
+    swap_ev : 1
+        EV[15:0] is in the source port and EV[31:16] in the flow label, instead of the reverse.
+    hop_limit : 8
+        Hop limit of both IPv6 headers.
+    dscp : ``ArrayLayout(6, 6)``
+        DSCP by :class:`~mrcnic.hdl.wire.opcodes.Role`.
+    base_rtt, target_delay : 16
+        In ticks of 128 ns.
+    reorder_packets : 8
+        A hole counts as lost only if a packet sent more than so many sends later has arrived.
+    sack_threshold : 24
+        A SACK goes out when more octets than these have arrived since the last one.
+    flush_delay : 16
+        A SACK goes out so many ticks after the last packet that none has reported.
+    retire_delay, retire_delay_max : 24
+        Ticks for which a bad EV is out of use: the first time, and at the most.
+    retry_limit_off : 1
+        QPs never fail by retries.
+    hold_off : 32
+        Ticks that a port's signs must have been good before it is up.
+    port : ``ArrayLayout(PortSettings(), lanes)``
+        Per port.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "loopback": 128,
+            "block": 32,
+            "udp_port": 16,
+            "udp_port_alternative": 16,
+            "swap_ev": 1,
+            "hop_limit": 8,
+            "dscp": data.ArrayLayout(6, 6),
+            "base_rtt": 16,
+            "target_delay": 16,
+            "reorder_packets": 8,
+            "sack_threshold": 24,
+            "flush_delay": 16,
+            "retire_delay": NOW_BITS,
+            "retire_delay_max": NOW_BITS,
+            "retry_limit_off": 1,
+            "hold_off": 32,
+            "port": data.ArrayLayout(PortSettings(), config.lanes),
+        })
+
+
+class TableWrite(data.StructLayout):
+    """A row for a table. Each room takes every write and uses those that are for it.
+
+    Members
+    -------
+    table : 4
+        :class:`~mrcnic.hdl.rows.Table`.
+    index : 16
+        Row.
+    row : 512
+        Contents, least significant bits first; view with ``HeaderLayout(rows.QP_ROW)`` and so on.
+    """
+
+    def __init__(self):
+        super().__init__({"table": 4, "index": 16, "row": rows.ROW_BITS})
+
+
+class MacStatus(data.StructLayout):
+    """Status pins of a MAC, as a hard MAC has them; asynchronous to the engine.
+
+    Members
+    -------
+    aligned : 1
+        Block lock on all lanes, and lanes aligned.
+    local_fault, remote_fault : 1
+        This end hears nothing of use; the other end says so of itself.
+    hi_ber : 1
+        High bit error ratio.
+    heartbeat : 1
+        Toggles for as long as the receive clock runs, at least once in 32 cycles of the engine.
+        A MAC without one holds it constant.
+    """
+
+    def __init__(self):
+        super().__init__({
+            "aligned": 1,
+            "local_fault": 1,
+            "remote_fault": 1,
+            "hi_ber": 1,
+            "heartbeat": 1,
+        })
