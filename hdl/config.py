@@ -60,6 +60,8 @@ class NicConfig:
     mtu: int = _size(4096, "octets", _powers(256, 4096), "largest path MTU, and size of a slot")
     regions: int = _size(64, "regions", _powers(2, 4096), "memory regions that peers may write to")
     send_queue: int = _size(16, "requests", _powers(2, 256), "work requests waiting per QP")
+    routes: int = _size(4, "routes", range(65), "lists of further segments per port, for SRHs")
+    peers: int = _size(16, "peers", _powers(2, 4096), "remote NICs")
     immediates: int = _size(32, "immediates", _powers(32, 128), "writes with immediate under way")
 
     def __post_init__(self):
@@ -108,9 +110,12 @@ PRESETS = {
     "tiny": NicConfig(
         lanes=1, beat_octets=8, qps=4, window=128, evs=16, profiles=4, slots=16, mtu=1024,
         regions=4, send_queue=4,
+        routes=0, peers=4,
     ),
     "sim": NicConfig(lanes=2),
-    "100g": NicConfig(qps=256, window=1024, evs=256, slots=256, regions=256),
-    "2x100g": NicConfig(lanes=2, qps=256, window=1024, evs=256, slots=512, regions=256),
-    "8x100g": NicConfig(lanes=8, qps=1024, window=1024, evs=256, slots=2048, regions=1024),
+    "100g": NicConfig(qps=256, window=1024, evs=256, slots=256, regions=256, peers=256),
+    "2x100g": NicConfig(lanes=2, qps=256, window=1024, evs=256, slots=512, regions=256, peers=256),
+    "8x100g": NicConfig(
+        lanes=8, qps=1024, window=1024, evs=256, slots=2048, regions=1024, peers=1024,
+    ),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from mrcnic.hdl.wire.headers import Header
 
-__all__ = ["EV_ROW", "QP_ROW", "REGION_ROW", "ROWS", "ROW_BITS", "Table"]
+__all__ = ["EV_ROW", "QP_ROW", "REGION_ROW", "ROUTE_ROW", "ROWS", "ROW_BITS", "Table"]
 
 #: Room for a row, in bits, whatever its table.
 ROW_BITS = 512
@@ -20,12 +20,18 @@ class Table(IntEnum):
     QP = 0
     EV = 1
     REGION = 2
+    ROUTE = 3
 
 
 #: One queue pair. Writing a row with ``active`` clears every state that the QP had, then starts it;
 #: without ``active`` it stops the QP. The row's index is the QPN modulo the number of QPs.
 QP_ROW = Header(
-    reserved=64,
+    reserved=34,
+    ipv4=1,  # inner packets are IPv4; addresses are the low 32 bits
+    segments=4,  # segments of the outer path, 1 to 8; 0: no segment routing header
+    reduced=1,  # the first segment is only in the destination, not in the list
+    route=8,  # row of the segments behind the first
+    peer=16,  # row of the remote NIC
     active=1,
     trim_nack=1,  # the peer takes and sends NACKs of trimmed packets
     srv6=1,  # route by uSID carrier; otherwise plain IPv6
@@ -54,4 +60,12 @@ EV_ROW = Header(reserved=6, valid=1, active=1, ev=32)
 #: One memory region; the row's index is the rkey modulo the number of regions.
 REGION_ROW = Header(reserved=6, valid=1, remote_write=1, rkey=32, base=64, octets=64, domain=16)
 
-ROWS = {Table.QP: QP_ROW, Table.EV: EV_ROW, Table.REGION: REGION_ROW}
+#: One segment behind the first; the index is (port * routes + route) * 8 + n, n from 1 to 7.
+ROUTE_ROW = Header(segment=128)
+
+ROWS = {
+    Table.QP: QP_ROW,
+    Table.EV: EV_ROW,
+    Table.REGION: REGION_ROW,
+    Table.ROUTE: ROUTE_ROW,
+}

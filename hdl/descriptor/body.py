@@ -34,8 +34,9 @@ class Body(data.UnionLayout):
 
     Members
     -------
-    write, sack, nack, ack, probe
-        Of opcodes ``WRITE_*``, ``SACK``, ``NACK``, ``ACK``, ``PROBE``.
+    write, sack, nack, ack, probe, request, response
+        Of opcodes ``WRITE_*``, ``SACK``, ``NACK``, ``ACK``, ``PROBE``, ``ENDPOINT_REQUEST``,
+        ``ENDPOINT_RESPONSE``.
     """
 
     def __init__(self):
@@ -45,4 +46,6 @@ class Body(data.UnionLayout):
             "nack": HeaderLayout(headers.NETH),
             "ack": HeaderLayout(headers.AETH),
             "probe": HeaderLayout(headers.PETH),
+            "request": HeaderLayout(headers.ERTH),
+            "response": HeaderLayout(headers.EETH),
         })

@@ -108,13 +108,21 @@ class QpStop(data.StructLayout):
         super().__init__({"qp": index_bits(config.qps)})
 
 
-class EvEventKind(enum.Enum, shape=2):
+class EvEventKind(enum.Enum, shape=3):
     """What was learnt of an EV."""
 
     #: Congestion on the way: pass it over once.
     SKIP = 0
     #: A packet was lost on it, or the peer says so: out of use.
     BAD = 1
+    #: A probe of it was answered; with or without a mark of congestion on the way.
+    ANSWERED = 2
+    ANSWERED_MARKED = 3
+    #: A probe of it was not answered in time.
+    UNANSWERED = 4
+    #: The host takes it out of use, or back into use.
+    DENY = 5
+    ALLOW = 6
 
 
 class EvEvent(data.StructLayout):

@@ -90,6 +90,8 @@ class TxRequest(data.StructLayout):
     avoid_ev, avoid : EV index that must not be taken while there is another; whether it holds
     avoid_plane : 1
         The plane of ``avoid_ev`` is to be avoided as well, if another can be used (probes).
+    fixed : 1
+        The path is ``avoid_ev`` itself, whatever its state (probes of that path).
     """
 
     def __init__(self, config: NicConfig):
@@ -106,6 +108,7 @@ class TxRequest(data.StructLayout):
             "avoid_ev": index_bits(config.evs),
             "avoid": 1,
             "avoid_plane": 1,
+            "fixed": 1,
         })
 
 
@@ -140,10 +143,12 @@ class TxDescriptor(data.StructLayout):
     dqp : 24
         The peer's QPN.
     ev : 32
-    destination : 128
-        The peer's own address.
+    ipv4, destination : 1, 128
+        The peer's own address, and whether it is one of IPv4.
     srv6, carrier : 1, 128
         Whether there is an outer IPv6 header, and its destination.
+    segments, reduced, route : 4, 1, ...
+        Segment routing header behind it, as in :data:`~mrcnic.hdl.rows.QP_ROW`.
     """
 
     def __init__(self, config: NicConfig):
@@ -158,9 +163,13 @@ class TxDescriptor(data.StructLayout):
             "octets": range(config.mtu + 1),
             "dqp": 24,
             "ev": 32,
+            "ipv4": 1,
             "destination": 128,
             "srv6": 1,
             "carrier": 128,
+            "segments": 4,
+            "reduced": 1,
+            "route": index_bits(config.routes),
         })
 
 

@@ -23,6 +23,13 @@ class PortSettings(data.StructLayout):
         Source of the outer IPv6 header.
     usid : 16
         Own NIC uSID: the one after the block in frames for this port.
+    link_local : 128
+        Second address, besides ``underlay``, for which neighbours are answered.
+    tags, outer_tag, inner_tag : 2, 16, 16
+        VLAN tags in front of packets, 0 to 2, and their control information; a single tag is
+        ``inner_tag``.
+    pause : 1
+        Pause and priority pause of the MAC are honoured.
     """
 
     def __init__(self):
@@ -32,6 +39,11 @@ class PortSettings(data.StructLayout):
             "next_hop_mac": 48,
             "underlay": 128,
             "usid": 16,
+            "link_local": 128,
+            "tags": 2,
+            "outer_tag": 16,
+            "inner_tag": 16,
+            "pause": 1,
         })
 
 
@@ -42,6 +54,14 @@ class Settings(data.StructLayout):
     -------
     loopback : 128
         The NIC's own address: source of inner IPv6 headers, and the only destination taken.
+    loopback_ipv4 : 32
+        The same for IPv4.
+    neighbour_replies : 1
+        Neighbour solicitations for a port's addresses are answered.
+    pause_priority_control, pause_priority_data : 3
+        Priority, in a priority pause, of packets in the role CONTROL and of all others.
+    host_turns : 8
+        The host's frames get a turn after so many packets, at the latest.
     block : 32
         Locator block of uSIDs.
     udp_port, udp_port_alternative : 16
@@ -73,6 +93,11 @@ class Settings(data.StructLayout):
     def __init__(self, config: NicConfig):
         super().__init__({
             "loopback": 128,
+            "loopback_ipv4": 32,
+            "neighbour_replies": 1,
+            "pause_priority_control": 3,
+            "pause_priority_data": 3,
+            "host_turns": 8,
             "block": 32,
             "udp_port": 16,
             "udp_port_alternative": 16,

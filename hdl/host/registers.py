@@ -5,8 +5,9 @@ from dataclasses import fields
 from zlib import crc32
 
 from mrcnic.hdl.config import TICK_NS, NicConfig, ticks
-from mrcnic.hdl.rows import ROW_BITS
+from mrcnic.hdl.rows import ROW_BITS, Table
 from mrcnic.hdl.wire.opcodes import Dscp
+from mrcnic.hdl.wire.srv6 import SEGMENTS_MAX
 
 from .register import Access, Field, Register
 
@@ -23,6 +24,7 @@ __all__ = [
     "VERSION",
     "names_checksum",
     "register_map",
+    "row_counts",
 ]
 
 #: Width of an address: the map takes 16 KiB.
@@ -54,8 +56,18 @@ PORT_STATUS = {
 #: Fields of :class:`~mrcnic.hdl.config.NicConfig` that can be read back, in this order.
 SIZES = (
     "lanes", "beat_octets", "qps", "window", "evs", "profiles", "slots", "mtu", "regions",
-    "send_queue", "immediates",
+    "send_queue", "immediates", "routes", "peers",
 )  # fmt: skip
+
+
+def row_counts(config: NicConfig) -> dict[Table, int]:
+    """Return the number of rows of each table."""
+    return {
+        Table.QP: config.qps,
+        Table.EV: config.profiles * config.evs,
+        Table.REGION: config.regions,
+        Table.ROUTE: config.lanes * config.routes * SEGMENTS_MAX,
+    }
 
 
 def names_checksum(event_names: Sequence[str]) -> int:
@@ -116,6 +128,21 @@ def _settings():
             "The NIC's own address: source of inner IPv6 headers, and the only destination taken.",
             0,
         ),
+        ("loopback_ipv4", 32, "The same for IPv4.", 0),
+        (
+            "neighbour_replies",
+            1,
+            "Neighbour solicitations for `underlay` and `link_local` of a port are answered.",
+            1,
+        ),
+        (
+            "pause_priority_control",
+            3,
+            "Priority, in a priority pause, of packets in the role CONTROL.",
+            6,
+        ),
+        ("pause_priority_data", 3, "Priority, in a priority pause, of all other packets.", 3),
+        ("host_turns", 8, "The host's frames get a turn after so many packets.", 4),
         (
             "block",
             32,
@@ -180,13 +207,13 @@ def _tables():
     yield from _sequence(
         TABLES,
         Access.RW,
-        ("table_select", 4, "Table: 0 QP, 1 EV, 2 REGION.", 0),
+        ("table_select", 4, "Table: 0 QP, 1 EV, 2 REGION, 3 ROUTE.", 0),
         (
             "table_index",
             16,
             (
                 "Row. QP: QPN modulo `qps`. EV: profile * `evs` + EV index. REGION: rkey modulo "
-                "`regions`."
+                "`regions`. ROUTE: (port * `routes` + route) * 8 + segment."
             ),
             0,
         ),
@@ -244,12 +271,17 @@ def _port(port):
         (f"{prefix}own_mac", 48, "MAC address of this port.", 0),
         (f"{prefix}next_hop_mac", 48, "MAC address of the switch port at the other end.", 0),
         (f"{prefix}underlay", 128, "Source of the outer IPv6 header.", 0),
+        (f"{prefix}link_local", 128, "Second address that neighbours are answered for.", 0),
+        (f"{prefix}tags", 2, "VLAN tags in front of packets, 0 to 2.", 0),
+        (f"{prefix}outer_tag", 16, "Control information of the outer one of two tags.", 0),
+        (f"{prefix}inner_tag", 16, "Control information of the inner or only tag.", 0),
+        (f"{prefix}pause", 1, "Pause and priority pause of the MAC are honoured.", 0),
     )
     signs = tuple(Field(name, 1, doc) for name, doc in PORT_STATUS.items())
     for place, name, access, doc in (
-        (0x40, "status", Access.R, "Signs of the port as they are now."),
-        (0x44, "status_rose", Access.RW1C, "Signs that have become set since they were cleared."),
-        (0x48, "status_fell", Access.RW1C, "Signs that have become clear since."),
+        (0x60, "status", Access.R, "Signs of the port as they are now."),
+        (0x64, "status_rose", Access.RW1C, "Signs that have become set since they were cleared."),
+        (0x68, "status_fell", Access.RW1C, "Signs that have become clear since."),
     ):
         yield Register(f"{prefix}{name}", address + place, access, signs, doc)
 

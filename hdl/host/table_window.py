@@ -7,18 +7,11 @@ from amaranth.lib.wiring import In, Out
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.hdl.packet.deep_memory import DeepMemory
-from mrcnic.hdl.rows import ROW_BITS, ROWS, Table
+from mrcnic.hdl.rows import ROW_BITS, ROWS
 
-__all__ = ["TableWindow", "row_counts"]
+from .registers import row_counts
 
-
-def row_counts(config: NicConfig) -> dict[Table, int]:
-    """Return the number of rows of each table."""
-    return {
-        Table.QP: config.qps,
-        Table.EV: config.profiles * config.evs,
-        Table.REGION: config.regions,
-    }
+__all__ = ["TableWindow"]
 
 
 class TableWindow(wiring.Component):
@@ -65,7 +58,7 @@ class TableWindow(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        counts = row_counts(self.config)
+        counts = {table: count for table, count in row_counts(self.config).items() if count}
         offered = self.table.payload
         exists = Signal()
         m.d.comb += exists.eq(
@@ -110,7 +103,7 @@ class TableWindow(wiring.Component):
         m.d.sync += self.row.eq(0)
         for table, count in counts.items():
             fields = ROWS[table].fields
-            width = sum(fields.values()) - fields["reserved"]
+            width = sum(fields.values()) - fields.get("reserved", 0)
             m.submodules[f"copy_{table.name.lower()}"] = copy = DeepMemory(
                 width, depth=max(2, count)
             )

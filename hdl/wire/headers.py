@@ -80,6 +80,28 @@ class Header:
 #: Ethernet II header, without tag and frame check sequence (IEEE 802.3).
 ETHERNET = Header(destination=48, source=48, ether_type=16)
 
+#: VLAN tag behind its own type (IEEE 802.1Q): tag control information, then the next type.
+VLAN = Header(priority=3, drop_eligible=1, vid=12, ether_type=16)
+
+#: IPv4 header without options (RFC 791, section 3.1).
+IPV4 = Header(
+    version=4,
+    header_length=4,  # in units of 4 octets
+    dscp=6,
+    ecn=2,
+    total_length=16,
+    identification=16,
+    reserved=1,
+    do_not_fragment=1,
+    more_fragments=1,
+    fragment_offset=13,
+    time_to_live=8,
+    protocol=8,
+    checksum=16,
+    source=32,
+    destination=32,
+)
+
 #: IPv6 fixed header (RFC 8200, section 3).
 IPV6 = Header(
     version=4,

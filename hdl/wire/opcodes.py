@@ -58,7 +58,12 @@ class Ecn(IntEnum):
 class EtherType(IntEnum):
     """Ethernet types that are looked at."""
 
+    IPV4 = 0x0800
+    #: VLAN tag, the only one or the inner one.
+    VLAN = 0x8100
     IPV6 = 0x86DD
+    #: Outer one of two VLAN tags.
+    SERVICE_VLAN = 0x88A8
 
 
 class NextHeader(IntEnum):

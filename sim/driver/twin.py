@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.host.registers import register_map
-from mrcnic.hdl.rows import ROWS, Table
+from mrcnic.hdl.host.registers import register_map, row_counts
+from mrcnic.hdl.rows import ROWS
 
 __all__ = ["RegisterTwin"]
 
@@ -34,11 +34,7 @@ class RegisterTwin:
         self.rows: dict[tuple[int, int], int] = {}
         self.totals = [0] * len(event_names)
         self.signs = [0] * config.lanes
-        self._counts = {
-            Table.QP: config.qps,
-            Table.EV: config.profiles * config.evs,
-            Table.REGION: config.regions,
-        }
+        self._counts = row_counts(config)
         self._registers = {
             register.name: register for register in register_map(config, event_names)
         }

@@ -2,16 +2,17 @@
 import pytest
 
 from mrcnic.hdl.config import PRESETS
-from mrcnic.hdl.host.table_window import TableWindow, row_counts
+from mrcnic.hdl.host.registers import row_counts
+from mrcnic.hdl.host.table_window import TableWindow
 from mrcnic.hdl.rows import ROWS, Table
 from mrcnic.sim.bench.streams import simulate
 
-TINY = PRESETS["tiny"]
+TINY = PRESETS["tiny"].override(routes=1)
 
 
 def width(table):
     fields = ROWS[table].fields
-    return sum(fields.values()) - fields["reserved"]
+    return sum(fields.values()) - fields.get("reserved", 0)
 
 
 async def cleared(ctx, dut):
@@ -107,7 +108,15 @@ def test_a_row_is_offered_until_it_is_taken():
 
 @pytest.mark.parametrize(
     ("table", "row_index"),
-    [(Table.QP, 4), (Table.EV, 64), (Table.REGION, 4), (Table.REGION, 0xFFFF), (3, 0), (15, 0)],
+    [
+        (Table.QP, 4),
+        (Table.EV, 64),
+        (Table.REGION, 4),
+        (Table.REGION, 0xFFFF),
+        (Table.ROUTE, 8),
+        (len(Table), 0),
+        (15, 0),
+    ],
 )
 def test_rows_that_do_not_exist_are_refused(table, row_index):
     dut = TableWindow(TINY)
