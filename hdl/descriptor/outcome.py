@@ -11,7 +11,9 @@ __all__ = [
     "Completion",
     "EvEvent",
     "EvEventKind",
+    "EvWatch",
     "NackNotice",
+    "ProbeAnswer",
     "QpFailure",
     "QpStop",
     "Retired",
@@ -145,3 +147,32 @@ class EvEvent(data.StructLayout):
             "echoed": 1,
             "ev": 32,
         })
+
+
+class EvWatch(data.StructLayout):
+    """An EV went out of use: it is to be probed until answers bring it back.
+
+    Members
+    -------
+    qp : index of the QP
+    ev_index : which EV
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "ev_index": index_bits(config.evs)})
+
+
+class ProbeAnswer(data.StructLayout):
+    """A reliability probe was answered.
+
+    Members
+    -------
+    qp : index of the QP
+    probe_id : 16
+        Of the probe: 8 bits of EV index, then 8 bits that tell probes of the same EV apart.
+    marked : 1
+        The probe met congestion on its way.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"qp": index_bits(config.qps), "probe_id": 16, "marked": 1})
