@@ -1,15 +1,15 @@
 """Invariant CRC of a packet, in plain Python (InfiniBand specification, volume 1, annex A17).
 
-It is the CRC-32 of Ethernet over eight octets of ones, then the packet from its own IPv6 header
-(the inner one) to its pad, with the fields that change on the way read as ones. It stands behind
-the pad with the least significant octet first.
+It is the CRC-32 of Ethernet over eight octets of ones, then the packet from its own IP header (the
+inner one) to its pad, with the fields that change on the way read as ones. It stands behind the pad
+with the least significant octet first.
 """
 
 import zlib
 
-from .headers import BTH, IPV6, UDP, Header
+from .headers import BTH, IPV4, IPV6, UDP, Header
 
-__all__ = ["ICRC_INITIAL", "ICRC_MASK", "icrc"]
+__all__ = ["ICRC_INITIAL", "ICRC_MASK", "ICRC_MASK_IPV4", "icrc"]
 
 #: State of the CRC after the eight octets of ones that go before each packet.
 ICRC_INITIAL = 0xDEBB20E3
@@ -27,8 +27,9 @@ ICRC_MASK = (
     + _ones(BTH, "variant_reserved")
 )
 
+#: The same from an inner IPv4 header on.
+ICRC_MASK_IPV4 = _ones(IPV4, "dscp", "ecn", "time_to_live", "checksum") + ICRC_MASK[IPV6.octets :]
 
-_MASK = int.from_bytes(ICRC_MASK, "big")
 _START = ICRC_INITIAL ^ 0xFFFFFFFF  # zlib's states are inverted
 
 
@@ -38,15 +39,17 @@ def icrc(packet: bytes) -> bytes:
     Parameters
     ----------
     packet : :class:`bytes`
-        From the inner IPv6 header to the pad.
+        From the inner IPv6 or IPv4 header to the pad.
 
     Raises
     ------
     ValueError
         If the packet ends before its BTH does.
     """
-    if len(packet) < len(ICRC_MASK):
-        raise ValueError(f"packet must have at least {len(ICRC_MASK)} octets, not {len(packet)}")
-    start = int.from_bytes(packet[: len(ICRC_MASK)], "big") | _MASK
-    crc = zlib.crc32(start.to_bytes(len(ICRC_MASK), "big"), _START)
-    return zlib.crc32(packet[len(ICRC_MASK) :], crc).to_bytes(4, "little")
+    mask = ICRC_MASK_IPV4 if packet[:1] and packet[0] >> 4 == 4 else ICRC_MASK
+    octets = len(mask)
+    if len(packet) < octets:
+        raise ValueError(f"packet must have at least {octets} octets, not {len(packet)}")
+    start = int.from_bytes(packet[:octets], "big") | int.from_bytes(mask, "big")
+    crc = zlib.crc32(start.to_bytes(octets, "big"), _START)
+    return zlib.crc32(packet[octets:], crc).to_bytes(4, "little")

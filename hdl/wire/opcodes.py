@@ -69,6 +69,7 @@ class EtherType(IntEnum):
 class NextHeader(IntEnum):
     """IPv6 next-header numbers that are looked at."""
 
+    IPV4 = 4
     UDP = 17
     IPV6 = 41
     ROUTING = 43

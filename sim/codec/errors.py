@@ -10,9 +10,12 @@ class DropReason(StrEnum):
 
     #: Shorter than an Ethernet frame can be.
     RUNT = "runt"
+    #: Neither IPv6 nor IPv4, behind two VLAN tags at the most.
     NOT_IPV6 = "not_ipv6"
-    #: An IPv6 header, inner or outer, is of another version.
+    #: An IP header, inner or outer, is of another version, or one of IPv4 with options.
     BAD_VERSION = "bad_version"
+    #: Of an IPv4 header.
+    BAD_CHECKSUM = "bad_checksum"
     #: A routing header that is not well formed, or asks for more than a NIC does.
     BAD_SRH = "bad_srh"
     BAD_NEXT_HEADER = "bad_next_header"

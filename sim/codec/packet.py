@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 
-from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV6, UDP
+from mrcnic.hdl.wire.headers import BTH, UDP
 from mrcnic.hdl.wire.icrc import icrc
-from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader
+from mrcnic.hdl.wire.opcodes import Ecn, NextHeader
 
 from .dialect import DEFAULT_DIALECT, Dialect
 from .entropy import ev_to_wire
 from .errors import DropReason, PacketError
 from .extensions import ICRC_OCTETS, WRITE_OPCODES, default_dscp, extensions
+from .ip import IpFields
 from .outer import Ethernet, Outer
 from .parser import parse_packet
+from .routing import route
 
 __all__ = ["Packet", "nominal_octets"]
 
@@ -38,7 +40,12 @@ class Packet:
     opcode : :class:`int`
         One of :class:`~mrcnic.hdl.wire.opcodes.Opcode`.
     source, destination : :class:`int`
-        Addresses of the NICs (inner IPv6 header).
+        Addresses of the NICs (inner IP header).
+    ipv4 : :class:`bool`
+        The inner IP header is IPv4's, addresses have 32 bits, and there is no flow label: of the
+        EV only the half in the source port is carried, and the other half must be 0.
+    identification : :class:`int`
+        Of an IPv4 header.
     ev : :class:`int`
         Entropy value.
     dqp, psn, ack_request, retransmission : :class:`int`
@@ -53,14 +60,14 @@ class Packet:
     payload : :class:`bytes`
         Without pad.
     dscp, ecn, flow_label_high, hop_limit : :class:`int`
-        Of the inner IPv6 header; ``flow_label_high`` is the four bits that no EV uses. The DSCP
+        Of the inner IP header; ``flow_label_high`` is the four bits that no EV uses. The DSCP
         value is by default the one of the opcode's role.
     udp_port : :class:`int` or None
         UDP destination port, if it is not the dialect's first.
     outer : :class:`Outer` or None
         Outer IPv6 header.
     ethernet : :class:`Ethernet` or None
-        Frame header; without, the octets start with the outermost IPv6 header.
+        Frame header; without, the octets start with the outermost IP header.
     trimmed : :class:`bool`
         A switch has cut the packet: there is no payload and there may be no RETH. Such packets are
         only read, never written.
@@ -69,6 +76,8 @@ class Packet:
     opcode: int
     source: int
     destination: int
+    ipv4: bool = False
+    identification: int = 0
     ev: int = 0
     dqp: int
     psn: int
@@ -121,9 +130,28 @@ class Packet:
         """What the packet counts in congestion windows, in octets."""
         return nominal_octets(self.udp_length)
 
-    def encapsulated(self, source: int, carrier: int) -> "Packet":
-        """Return the packet behind an outer header with its own DSCP and ECN fields."""
-        outer = Outer(source=source, destination=carrier, dscp=self.dscp, ecn=self.ecn)
+    def encapsulated(
+        self, source: int, carrier: int, *, segments: tuple[int, ...] = (), reduced: bool = False
+    ) -> "Packet":
+        """Return the packet behind an outer header with its own DSCP and ECN fields.
+
+        Parameters
+        ----------
+        carrier : :class:`int`
+            Where the packet goes first.
+        segments : tuple of :class:`int`
+            The whole path with ``carrier`` in front, in an SRH; without, there is no SRH.
+        reduced : :class:`bool`
+            ``carrier`` is left out of the SRH, and so is an SRH with nothing else
+            (RFC 8986, section 5.2).
+        """
+        outer = Outer(
+            source=source,
+            destination=carrier,
+            dscp=self.dscp,
+            ecn=self.ecn,
+            routing=route(segments, reduced=reduced) if segments else None,
+        )
         return replace(self, outer=outer)
 
     def encode(self, dialect: Dialect = DEFAULT_DIALECT) -> bytes:
@@ -153,19 +181,23 @@ class Packet:
         if self.payload and self.opcode not in WRITE_OPCODES:
             raise ValueError(f"opcode {self.opcode:#x} carries no payload")
         source_port, flow_label = ev_to_wire(self.ev, swap=dialect.swap_ev)
+        if self.ipv4 and flow_label:
+            raise ValueError(f"EV {self.ev:#010x} does not fit in IPv4, which has no flow label")
         udp_length = self.udp_length
+        ip = IpFields(
+            version=4 if self.ipv4 else 6,
+            source=self.source,
+            destination=self.destination,
+            dscp=self.dscp,
+            ecn=self.ecn,
+            hop_limit=self.hop_limit,
+            next_header=NextHeader.UDP,
+            payload_length=udp_length,
+            flow_label=self.flow_label_high << 16 | flow_label,
+            identification=self.identification,
+        )
         parts = [
-            IPV6.pack(
-                version=6,
-                dscp=self.dscp,
-                ecn=self.ecn,
-                flow_label=self.flow_label_high << 16 | flow_label,
-                payload_length=udp_length,
-                next_header=NextHeader.UDP,
-                hop_limit=self.hop_limit,
-                source=self.source,
-                destination=self.destination,
-            ),
+            ip.encode(),
             UDP.pack(
                 source_port=source_port,
                 destination_port=self.udp_port or dialect.udp_ports[0],
@@ -204,18 +236,12 @@ class Packet:
                 DropReason.RUNT,
                 f"a frame has at least {_MIN_FRAME_OCTETS} octets, not {len(frame)}",
             )
-        header = ETHERNET.unpack(frame)
-        if header["ether_type"] != EtherType.IPV6:
-            raise PacketError(
-                DropReason.NOT_IPV6, f"Ethernet type {header['ether_type']:#06x} is not IPv6"
-            )
-        packet = cls.decode_ip(frame[ETHERNET.octets :], dialect)
-        packet.ethernet = Ethernet(destination=header["destination"], source=header["source"])
-        return packet
+        ethernet, version, octets = Ethernet.decode(frame)
+        return cls(**parse_packet(octets, dialect, version=version), ethernet=ethernet)
 
     @classmethod
     def decode_ip(cls, octets: bytes, dialect: Dialect = DEFAULT_DIALECT) -> "Packet":
-        """Read a packet from its outermost IPv6 header on.
+        """Read a packet from its outermost IP header on.
 
         Raises
         ------

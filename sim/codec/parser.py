@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mrcnic.hdl.wire.headers import BTH, IPV6, UDP
+from mrcnic.hdl.wire.headers import BTH, UDP
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import NextHeader
 
@@ -10,10 +10,14 @@ from .dialect import Dialect
 from .entropy import ev_from_wire
 from .errors import DropReason, PacketError
 from .extensions import ICRC_OCTETS, WRITE_OPCODES, extensions
+from .ip import IpFields, read_ip
 from .outer import Outer
 from .routing import read_routing_header
 
 __all__ = ["parse_packet"]
+
+#: Next headers of an outer header, each with the version of the IP header that it announces.
+_ENCAPSULATED = {NextHeader.IPV6: 6, NextHeader.IPV4: 4, NextHeader.ROUTING: None}
 
 _OUTER_FIELDS = ("source", "destination", "dscp", "ecn", "flow_label", "hop_limit")
 _BTH_FIELDS = (
@@ -22,61 +26,63 @@ _BTH_FIELDS = (
 )  # fmt: skip
 
 
-def parse_packet(octets: bytes, dialect: Dialect) -> dict[str, Any]:
+def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None) -> dict[str, Any]:
     """Return the fields of a :class:`~mrcnic.sim.codec.packet.Packet` by name.
 
     Parameters
     ----------
     octets : :class:`bytes`
-        From the outermost IPv6 header to the ICRC, or as far as a switch has left it.
+        From the outermost IP header to the ICRC, or as far as a switch has left it.
     dialect : :class:`~mrcnic.sim.codec.dialect.Dialect`
         What may be set.
+    version : :class:`int`, optional
+        Version of the outermost IP header, if the Ethernet type tells it.
 
     Raises
     ------
     PacketError
         If it is not a packet of ours, or does not pass a check.
     """
-    first = inner = _read_ipv6(octets)
+    first = inner = read_ip(octets, version=version)
     outer = None
     rest = octets
-    if first["next_header"] in (NextHeader.IPV6, NextHeader.ROUTING):
-        outer, rest = _read_outer(octets, first)
-        inner = _read_ipv6(rest)
-    if inner["next_header"] != NextHeader.UDP:
-        raise PacketError(
-            DropReason.BAD_NEXT_HEADER, f"next header {inner['next_header']} is not UDP"
-        )
-    at = IPV6.octets + UDP.octets + BTH.octets
+    if first.version == 6 and first.next_header in _ENCAPSULATED:
+        outer, kind, rest = _read_outer(octets, first)
+        inner = read_ip(rest, version=_ENCAPSULATED[kind])
+    if inner.next_header != NextHeader.UDP:
+        raise PacketError(DropReason.BAD_NEXT_HEADER, f"next header {inner.next_header} is not UDP")
+    at = inner.octets + UDP.octets + BTH.octets
     if len(rest) < at:
         raise PacketError(DropReason.BAD_LENGTH, f"a packet of {len(rest)} octets has no BTH")
-    udp = UDP.unpack(rest[IPV6.octets :])
+    udp = UDP.unpack(rest[inner.octets :])
     port = udp["destination_port"]
     if port not in dialect.udp_ports:
         raise PacketError(DropReason.BAD_PORT, f"UDP port {port} is not one of ours")
-    trimmed = first["dscp"] in dialect.trimmed
+    trimmed = first.dscp in dialect.trimmed
     for header, there in ((first, octets), (inner, rest)):
-        _check_length(len(there) - IPV6.octets, header["payload_length"], trimmed)
-    bth = BTH.unpack(rest[IPV6.octets + UDP.octets :])
+        _check_length(len(there) - header.octets, header.payload_length, trimmed)
+    bth = BTH.unpack(rest[inner.octets + UDP.octets :])
     tables = _check_bth(bth, dialect)
     if trimmed:
         values, payload = _read_trimmed(rest, at, bth, tables), b""
     else:
-        _check_length(inner["payload_length"], udp["length"], trimmed)
+        _check_length(inner.payload_length, udp["length"], trimmed)
         values, padded = _read_extensions(rest[:-ICRC_OCTETS], at, tables)
         payload = _read_payload(padded, bth)
         if rest[-ICRC_OCTETS:] != icrc(rest[:-ICRC_OCTETS]):
             raise PacketError(DropReason.ICRC_ERROR, "the ICRC does not match")
     return {
-        "source": inner["source"],
-        "destination": inner["destination"],
-        "ev": ev_from_wire(udp["source_port"], inner["flow_label"], swap=dialect.swap_ev),
+        "source": inner.source,
+        "destination": inner.destination,
+        "ipv4": inner.version == 4,
+        "identification": inner.identification,
+        "ev": ev_from_wire(udp["source_port"], inner.flow_label, swap=dialect.swap_ev),
         "extensions": values,
         "payload": payload,
-        "dscp": inner["dscp"],
-        "ecn": inner["ecn"],
-        "flow_label_high": inner["flow_label"] >> 16,
-        "hop_limit": inner["hop_limit"],
+        "dscp": inner.dscp,
+        "ecn": inner.ecn,
+        "flow_label_high": inner.flow_label >> 16,
+        "hop_limit": inner.hop_limit,
         "udp_port": None if port == dialect.udp_ports[0] else port,
         "outer": outer,
         "trimmed": trimmed,
@@ -84,26 +90,18 @@ def parse_packet(octets: bytes, dialect: Dialect) -> dict[str, Any]:
     }
 
 
-def _read_ipv6(octets: bytes) -> dict[str, int]:
-    if len(octets) < IPV6.octets:
-        raise PacketError(
-            DropReason.BAD_LENGTH, f"the packet ends {len(octets)} octets into an IPv6 header"
-        )
-    header = IPV6.unpack(octets)
-    if header["version"] != 6:
-        raise PacketError(DropReason.BAD_VERSION, f"IP version {header['version']} is not 6")
-    return header
-
-
-def _read_outer(octets: bytes, header: dict[str, int]) -> tuple[Outer, bytes]:
-    """Read what stands in front of the inner packet; return it and that packet."""
-    next_header, at, routing = header["next_header"], IPV6.octets, None
+def _read_outer(octets: bytes, header: IpFields) -> tuple[Outer, int, bytes]:
+    """Read what stands in front of the inner packet; return it, that one's kind, and that one."""
+    next_header, at, routing = header.next_header, header.octets, None
     if next_header == NextHeader.ROUTING:
         next_header, length, routing = read_routing_header(octets[at:])
         at += length
-    if next_header != NextHeader.IPV6:
-        raise PacketError(DropReason.BAD_NEXT_HEADER, f"next header {next_header} is not IPv6")
-    return Outer(routing=routing, **{name: header[name] for name in _OUTER_FIELDS}), octets[at:]
+    if next_header not in (NextHeader.IPV6, NextHeader.IPV4):
+        raise PacketError(
+            DropReason.BAD_NEXT_HEADER, f"next header {next_header} is not IPv6 or IPv4"
+        )
+    fields = {name: getattr(header, name) for name in _OUTER_FIELDS}
+    return Outer(routing=routing, **fields), next_header, octets[at:]
 
 
 def _check_length(there: int, claimed: int, trimmed: bool) -> None:

@@ -6,7 +6,7 @@ from mrcnic.hdl.wire.headers import SRH
 
 from .errors import DropReason, PacketError
 
-__all__ = ["ROUTING_TYPE_SRH", "SegmentRouting", "read_routing_header"]
+__all__ = ["ROUTING_TYPE_SRH", "SegmentRouting", "read_routing_header", "route"]
 
 #: Routing type of an SRH.
 ROUTING_TYPE_SRH = 4
@@ -48,6 +48,22 @@ class SegmentRouting:
             tag=self.tag,
         )
         return header + b"".join(one.to_bytes(16, "big") for one in self.segments) + self.tlvs
+
+
+def route(path: tuple[int, ...], *, reduced: bool = False) -> SegmentRouting | None:
+    """Return the header with which a packet starts on a path, or ``None`` if none is needed.
+
+    Parameters
+    ----------
+    path : tuple of :class:`int`
+        Segments in the order in which they are visited. The first is the packet's destination.
+    reduced : :class:`bool`
+        The first is left out of the list (RFC 8986, section 5.2).
+    """
+    listed = path[1:] if reduced else path
+    if not listed:
+        return None
+    return SegmentRouting(segments=listed[::-1], segments_left=len(path) - 1)
 
 
 def read_routing_header(octets: bytes) -> tuple[int, int, SegmentRouting | None]:
