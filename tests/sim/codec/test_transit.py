@@ -79,3 +79,38 @@ def test_not_trimmed():
     for name in ("V2", "V4", "V7"):
         assert trimmed(ETHERNET + VECTORS[name], last_hop=False) is None
     assert trimmed(ETHERNET + VECTORS["R1"], last_hop=False) is not None
+
+
+def tagged(frame):
+    """Return the frame behind two VLAN tags."""
+    return frame[:12] + bytes.fromhex("88a8000281000003") + frame[12:]
+
+
+@pytest.mark.parametrize("frame", [PLAIN, SRV6], ids=["plain", "SRv6"])
+def test_vlan_tags_are_passed_over(frame):
+    """What is done to a frame and what is read of it are the same with tags."""
+    with_tags = tagged(frame)
+    assert is_ipv6(with_tags)
+    assert not is_ipv6(with_tags[:61])
+    for read in (hop_limit, dscp, flow, ipv6_destination, carries_ipv6):
+        assert read(with_tags) == read(frame)
+    assert marked(with_tags) == tagged(marked(frame))
+    assert trimmed(with_tags, last_hop=True) == tagged(trimmed(frame, last_hop=True))
+    macs = bytes(range(12))
+    assert forwarded(with_tags, macs, bytes(16)) == tagged(forwarded(frame, macs, bytes(16)))
+
+
+@pytest.mark.parametrize("ipv4", [False, True], ids=["IPv6", "IPv4"])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_trimmed_behind_a_route(count, ipv4):
+    packet = Packet.decode(SRV6)
+    packet.payload = bytes(1000)
+    if ipv4:
+        packet.ipv4, packet.source, packet.destination, packet.ev = True, 1, 2, 0xC0050000
+    packet = packet.encapsulated(1, 2, segments=(2,) * count)
+    left = trimmed(packet.encode(), last_hop=False)
+    assert len(left) == 14 + 40 + 8 + 16 * count + (20 if ipv4 else 40) + 28
+    seen = Packet.decode(left)
+    assert (seen.trimmed, seen.psn, seen.extensions["tseth"]["tx_timestamp"]) == (
+        True, 0x105, 0x1234,
+    )  # fmt: skip
