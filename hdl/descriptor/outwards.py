@@ -120,6 +120,7 @@ class Picked(data.StructLayout):
     qp, opcode, psn, slot, octets : as in the request
     ev_index : EV that was picked
     plane : its plane, which is the lane
+    fixed : as in the request: a probe of that very path
     """
 
     def __init__(self, config: NicConfig):
@@ -131,6 +132,7 @@ class Picked(data.StructLayout):
             "octets": range(config.mtu + 1),
             "ev_index": index_bits(config.evs),
             "plane": index_bits(config.lanes),
+            "fixed": 1,
         })
 
 

@@ -11,10 +11,11 @@ from mrcnic.hdl.descriptor.outcome import (
     EvEvent,
     EvEventKind,
     NackNotice,
+    ProbeAnswer,
     QpFailure,
     Status,
 )
-from mrcnic.hdl.wire.opcodes import NackReason, Opcode, Syndrome
+from mrcnic.hdl.wire.opcodes import NackReason, Opcode, ProbeKind, Syndrome
 from mrcnic.hdl.wire.serial import ahead
 
 from .links import Life, LifeNews, Opened, Progress, Sent
@@ -61,6 +62,8 @@ class AcknowledgementReceiver(wiring.Component):
         News.
     acknowledgement, nack, ev_events, failed : ``Out``
         Streams of ``Acknowledgement``, ``NackNotice``, ``EvEvent`` and ``QpFailure``.
+    probe_answers : ``Out(stream.Signature(ProbeAnswer(config)))``
+        Answers to probes of an EV.
     events : ``Out``
         ``rx_unknown_qp``, ``rx_unknown_response``, ``sack_stale``, ``sack_never_sent``,
         ``nack_stale``, ``ack_stale``, ``ack_never_sent``, ``ack_unknown_syndrome``.
@@ -78,6 +81,7 @@ class AcknowledgementReceiver(wiring.Component):
             "nack": Out(stream.Signature(NackNotice(config))),
             "ev_events": Out(stream.Signature(EvEvent(config))),
             "failed": Out(stream.Signature(QpFailure(config))),
+            "probe_answers": Out(stream.Signature(ProbeAnswer(config))),
             "events": Out(data.StructLayout(dict.fromkeys(_EVENTS, 1))),
         })
 
@@ -109,7 +113,7 @@ class AcknowledgementReceiver(wiring.Component):
             progress.cack_moved.eq(moved.cack),
             progress.messages_moved.eq(moved.messages),
         ]
-        for port in (self.nack, self.ev_events, self.failed):
+        for port in (self.nack, self.ev_events, self.failed, self.probe_answers):
             with m.If(port.ready):
                 m.d.sync += port.valid.eq(0)
         m.d.comb += may_go.eq(1)
@@ -117,7 +121,9 @@ class AcknowledgementReceiver(wiring.Component):
             m.d.comb += self.events.rx_unknown_qp.eq(taken)
         with m.Else(), m.Switch(response.opcode):
             with m.Case(Opcode.SACK):
-                m.d.comb += may_go.eq(held_free & self._free(self.ev_events))
+                m.d.comb += may_go.eq(
+                    held_free & self._free(self.ev_events) & self._free(self.probe_answers)
+                )
                 self._take_sack(m, taken, response, sent, reached, moved, held, held_valid, cut)
             with m.Case(Opcode.NACK):
                 m.d.comb += may_go.eq(
@@ -187,6 +193,13 @@ class AcknowledgementReceiver(wiring.Component):
                 held.trigger.eq(response.trigger),
                 cut.eq(Mux(at < 0, 0, Mux(at > 64, 64, at))),
             ]
+            with m.If(response.probe & (response.probe_id[:8] >= ProbeKind.PATH)):
+                m.d.sync += [
+                    self.probe_answers.valid.eq(1),
+                    self.probe_answers.payload.qp.eq(response.qp),
+                    self.probe_answers.payload.probe_id.eq(response.probe_id),
+                    self.probe_answers.payload.marked.eq(response.mark == 1),
+                ]
             with m.If(response.mark == 1):
                 self._tell_of_ev(m, response, EvEventKind.SKIP)
             with m.Elif(response.mark == 2):

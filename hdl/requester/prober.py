@@ -9,7 +9,7 @@ from mrcnic.hdl.descriptor.outcome import QpFailure, Status
 from mrcnic.hdl.descriptor.outwards import TxRequest
 from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
-from mrcnic.hdl.wire.opcodes import Opcode, Role
+from mrcnic.hdl.wire.opcodes import Opcode, ProbeKind, Role
 
 from .links import Life, LifeNews, Opened, Progress, Sent
 from .places import ReachedPlace, SentPlace, write_places
@@ -61,7 +61,7 @@ class AckProber(wiring.Component):
     now : ``In(NOW_BITS)``
         Time.
     o : ``Out(stream.Signature(TxRequest(config)))``
-        Probes. The top bit of their ``probe_id`` is set.
+        Probes, of the kind :attr:`~mrcnic.hdl.wire.opcodes.ProbeKind.ACK`.
     failed : ``Out(stream.Signature(QpFailure(config)))``
         QPs that have asked often enough.
     events : ``Out``
@@ -135,7 +135,7 @@ class AckProber(wiring.Component):
         return m
 
     def _probe(self, m, qp, fixed):
-        serial = Signal(15)
+        serial = Signal(8)
         body = self.o.payload.body.probe
         m.d.sync += [
             serial.eq(serial + 1),
@@ -143,7 +143,7 @@ class AckProber(wiring.Component):
             self.o.payload.qp.eq(qp),
             self.o.payload.opcode.eq(Opcode.PROBE),
             self.o.payload.role.eq(Role.NO_TRIM),
-            body.probe_id.eq(serial | 1 << 15),
+            body.probe_id.eq(ProbeKind.ACK | serial << 8),
             body.spdcid.eq(fixed.qpn),
             body.dpdcid.eq(fixed.remote_qpn),
             body.ftype.eq(1),

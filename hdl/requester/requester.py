@@ -11,6 +11,7 @@ from mrcnic.hdl.descriptor.outcome import (
     Completion,
     EvEvent,
     NackNotice,
+    ProbeAnswer,
     QpFailure,
     QpStop,
     Retired,
@@ -56,6 +57,8 @@ class Requester(wiring.Component):
         SACKs, NACKs, transport ACKs.
     acknowledgement, nack, ev_events : streams of ``Acknowledgement``, ``NackNotice``, ``EvEvent``
         What they say.
+    probe_answers : ``Out(stream.Signature(ProbeAnswer(config)))``
+        Answers to probes of an EV.
     probe : ``Out(stream.Signature(TxRequest(config)))``
         Reliability probes, to get a lost transport ACK again.
     table, settings, now
@@ -81,6 +84,7 @@ class Requester(wiring.Component):
             "acknowledgement": Out(stream.Signature(Acknowledgement(config))),
             "nack": Out(stream.Signature(NackNotice(config))),
             "ev_events": Out(stream.Signature(EvEvent(config))),
+            "probe_answers": Out(stream.Signature(ProbeAnswer(config))),
             "probe": Out(stream.Signature(TxRequest(config))),
             "table": In(stream.Signature(TableWrite())),
             "settings": In(Settings(config)),
@@ -148,6 +152,7 @@ class Requester(wiring.Component):
         connect(m, receiver.acknowledgement, flipped(self.acknowledgement))
         connect(m, receiver.nack, flipped(self.nack))
         connect(m, receiver.ev_events, flipped(self.ev_events))
+        connect(m, receiver.probe_answers, flipped(self.probe_answers))
         connect(m, completions.o, flipped(self.o))
         connect(m, prober.o, flipped(self.probe))
 

@@ -12,10 +12,7 @@ from .pick_log import STAMP_BITS
 from .retry_rule import RETRY_BITS, RetryOutlook, RetryState
 from .scoreboard import ProbeAnswer
 
-__all__ = ["PROBE_MARK", "Action", "Cause", "Facts", "Finding", "Room", "WalkState"]
-
-#: Upper octet of the identifiers of this room's probes; the lower one counts.
-PROBE_MARK = 0x52
+__all__ = ["Action", "Cause", "Facts", "Finding", "Room", "WalkState"]
 
 
 class Cause(enum.Enum, shape=2):

@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
+from mrcnic.hdl.wire.opcodes import ProbeKind
 from mrcnic.hdl.wire.serial import ahead
 
-from .finding import PROBE_MARK, Facts, Finding, WalkState
+from .finding import Facts, Finding, WalkState
 from .retry_rule import RetryRule
 from .scoreboard import QpPsn
 from .stamp_rule import StampRule, StampState
@@ -81,7 +82,7 @@ class Judge(wiring.Component):
                 live
                 & state.probing
                 & finding.answer.valid
-                & (finding.answer.probe_id == Cat(state.probe_count, Const(PROBE_MARK, 8)))
+                & (finding.answer.probe_id == Cat(Const(ProbeKind.TAIL, 8), state.probe_count))
             ),
             stamps.state.eq(mark.data),
             stamps.stamp.eq(finding.stamp),

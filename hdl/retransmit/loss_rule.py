@@ -7,8 +7,9 @@ from amaranth.lib.wiring import In, Out
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outcome import Status
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
+from mrcnic.hdl.wire.opcodes import ProbeKind
 
-from .finding import PROBE_MARK, Action, Cause, Facts, Room, WalkState
+from .finding import Action, Cause, Facts, Room, WalkState
 from .nack_board import Refusal
 
 __all__ = ["LossRule"]
@@ -103,7 +104,7 @@ class LossRule(wiring.Component):
             self.action.fail.eq(fail),
             self.action.status.eq(Mux(fatal, Status.REMOTE_ERROR, Status.RETRY_EXCEEDED)),
             self.action.probe.eq(probe),
-            self.action.probe_id.eq((state.probe_count + 1)[:8] | (PROBE_MARK << 8)),
+            self.action.probe_id.eq(ProbeKind.TAIL | ((state.probe_count + 1)[:8] << 8)),
         ]
         charged = self._charge(m, judged & (cause == Cause.NACK), judged & lost, cause, exhausted)
         noted = live & ~self.stale & (facts.progress | facts.answered)

@@ -100,7 +100,7 @@ class PickLog(wiring.Component):
         asked = qps.read_port()
 
         # Read what the QP sent last, write what it sends now; back to back on one QP too.
-        probe = self.picked.opcode == Opcode.PROBE
+        probe = (self.picked.opcode == Opcode.PROBE) & ~self.picked.fixed
         write_opcode = (self.picked.opcode >= Opcode.WRITE_FIRST) & (
             self.picked.opcode <= Opcode.WRITE_ONLY_IMM
         )

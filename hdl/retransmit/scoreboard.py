@@ -10,6 +10,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outcome import Acknowledgement
 from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
+from mrcnic.hdl.wire.opcodes import ProbeKind
 from mrcnic.hdl.wire.psn import PSN_BITS
 from mrcnic.hdl.wire.serial import ahead
 
@@ -173,7 +174,7 @@ class Scoreboard(wiring.Component):
                 cacks.write.valid.eq(ahead(update.cack, cacks.data[-1]) > 0),
                 cacks.write.row.eq(update.qp),
                 cacks.write.data.eq(update.cack),
-                answer.valid.eq(update.probe),
+                answer.valid.eq(update.probe & (update.probe_id[:8] == ProbeKind.TAIL)),
                 answer.row.eq(update.qp),
                 answer.data.valid.eq(1),
                 answer.data.probe_id.eq(update.probe_id),

@@ -2,7 +2,17 @@
 
 from enum import IntEnum
 
-__all__ = ["Dscp", "Ecn", "EtherType", "NackReason", "NextHeader", "Opcode", "Role", "Syndrome"]
+__all__ = [
+    "Dscp",
+    "Ecn",
+    "EtherType",
+    "NackReason",
+    "NextHeader",
+    "Opcode",
+    "ProbeKind",
+    "Role",
+    "Syndrome",
+]
 
 
 class Opcode(IntEnum):
@@ -22,6 +32,20 @@ class Opcode(IntEnum):
     NACK = 0xDD
     #: Reliability probe.
     PROBE = 0xDE
+
+
+class ProbeKind(IntEnum):
+    """Lower octet of a reliability probe's id: what the probe is for.
+
+    So an answer meant for one part of the NIC is never taken for another's.
+    """
+
+    #: To learn what of the last packets has arrived. The upper octet counts.
+    TAIL = 0
+    #: To get a lost transport ACK again. The upper octet counts.
+    ACK = 1
+    #: This and all above: to test an EV, whose index is the upper octet; these count.
+    PATH = 2
 
 
 class Role(IntEnum):

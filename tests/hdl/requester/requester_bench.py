@@ -13,7 +13,16 @@ from mrcnic.hdl.wire.opcodes import Opcode
 TINY = PRESETS["tiny"]
 
 INPUTS = ("i", "retired", "failed", "responses", "table")
-OUTPUTS = ("o", "allocate", "stopped", "acknowledgement", "nack", "ev_events", "probe")
+OUTPUTS = (
+    "o",
+    "allocate",
+    "stopped",
+    "acknowledgement",
+    "nack",
+    "ev_events",
+    "probe",
+    "probe_answers",
+)
 
 REQUEST = {
     "identifier": 0,

@@ -36,7 +36,16 @@ async def start(dut):
     for name in ("i", "retired", "failed", "responses", "table"):
         getattr(dut, f"{name}__valid").value = 0
         getattr(dut, f"{name}__payload").value = 0
-    for name in ("o", "allocate", "stopped", "acknowledgement", "nack", "ev_events", "probe"):
+    for name in (
+        "o",
+        "allocate",
+        "stopped",
+        "acknowledgement",
+        "nack",
+        "ev_events",
+        "probe",
+        "probe_answers",
+    ):
         getattr(dut, f"{name}__ready").value = 1
     dut.now.value = 0
     dut.settings.value = 0

@@ -278,12 +278,12 @@ def test_a_lost_ack_is_asked_for():
     assert (probe.qp, probe.opcode, probe.role, probe.psn, probe.octets) == (
         1, Opcode.PROBE, Role.NO_TRIM, 0, 0,
     )  # fmt: skip
-    assert probe.body.probe.probe_id == 0x8000
+    assert probe.body.probe.probe_id == 0x0001
     assert (probe.body.probe.spdcid, probe.body.probe.dpdcid) == (1, 0xBCDE)
     assert probe.body.probe.ftype == 1
     for interval in intervals(bench):
         assert 32 < interval <= 33 + WALK
-    assert [p.body.probe.probe_id & 0x7FFF for p in bench.payloads("probe")] == list(
+    assert [p.body.probe.probe_id >> 8 for p in bench.payloads("probe")] == list(
         range(len(bench.payloads("probe")))
     )
     assert bench.events["ack_missing"] == len(bench.payloads("probe"))

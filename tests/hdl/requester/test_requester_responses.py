@@ -97,6 +97,19 @@ def test_what_a_sack_tells_of_its_cause():
     assert (third.probe, third.probe_id) == (1, 0x8077)
 
 
+def test_answers_to_probes_of_an_ev_are_told():
+    """Answers to probes of other kinds are for others; an answer that is stale counts, too."""
+    bench = responses(
+        lambda b: b.sack(1, 0x104, ack_psn_offset=0x0502, probe_reply=1),
+        lambda b: b.sack(1, 0x104, ack_psn_offset=0x0502),
+        lambda b: b.sack(1, 0x103, ack_psn_offset=0xFFFF, probe_reply=1, mark=1),
+        lambda b: b.sack(1, 0x104, ack_psn_offset=0x0500, probe_reply=1),
+        lambda b: b.sack(1, 0x104, ack_psn_offset=0x0501, probe_reply=1),
+    )
+    answers = [(a.qp, a.probe_id, a.marked) for a in bench.payloads("probe_answers")]
+    assert answers == [(1, 0x0502, 0), (1, 0xFFFF, 1)]
+
+
 def test_marks_are_news_of_the_echoed_ev():
     """Only the two bits of the mark count: a one is walked through the second octet."""
     bench = Bench(PRESETS["sim"])

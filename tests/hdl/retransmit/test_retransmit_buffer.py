@@ -235,7 +235,7 @@ def test_one_probe_at_a_time():  # B133
     world.run(6_000, until=lambda w: len(w.happened("probe")) == 2)
     first, second = times(world, "probe")
     assert second - first >= 512 * TICK_CYCLES
-    assert {entry[3] for entry in world.happened("probe")} == {0x5201, 0x5202}
+    assert {entry[3] for entry in world.happened("probe")} == {0x0100, 0x0200}
 
 
 def test_time_outs_double_and_end():  # B056, B073

@@ -128,11 +128,13 @@ def test_probe_answers_are_kept_until_the_qp_is_made_anew():
 
     async def bench(ctx):
         await drive(ctx, dut.create, [{"qp": 1, "psn": 10}])
-        await drive(ctx, dut.i, [{"qp": 1, "cack": 9, "base": 10, "probe": 1, "probe_id": 0x5207}])
+        await drive(ctx, dut.i, [{"qp": 1, "cack": 9, "base": 10, "probe": 1, "probe_id": 0x0700}])
+        # Answers to probes of other kinds are not kept.
+        await drive(ctx, dut.i, [{"qp": 1, "cack": 9, "base": 10, "probe": 1, "probe_id": 0x0802}])
         for _ in range(5):
             await ctx.tick()
         await ask(ctx, dut, 1, 10)
-        assert ctx.get(dut.query[0].answer.probe_id) == 0x5207
+        assert ctx.get(dut.query[0].answer.probe_id) == 0x0700
         assert ctx.get(dut.query[0].answer.valid) == 1
         await drive(ctx, dut.create, [{"qp": 1, "psn": 10}])
         await ask(ctx, dut, 1, 10)
