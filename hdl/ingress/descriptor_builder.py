@@ -58,6 +58,8 @@ class DescriptorBuilder(wiring.Component):
             self.o.retransmission.eq(bth.retransmission),
             self.o.ce.eq(self.i.notes.ce | (header.ipv6.ecn == Ecn.CE)),
             self.o.pad.eq(bth.pad),
+            self.o.trimmed.eq(self.i.notes.trimmed),
+            self.o.last_hop.eq(self.i.notes.last_hop),
         ]
 
         label, source = header.ipv6.flow_label[:16], header.udp.source_port

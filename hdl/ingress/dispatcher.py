@@ -29,7 +29,7 @@ _PAYLOAD_PACKETS = 4
 #: Fields that are queued. There are as many rows for descriptors as for beats of payload, so that
 #: packets of one beat can use them all.
 _COMMON = ("opcode", "dqp", "psn", "ack_request", "retransmission", "ce", "ev")
-_OF_REQUESTS = ("tx_timestamp", "pad", "octets", "payload", "no_room")
+_OF_REQUESTS = ("tx_timestamp", "pad", "octets", "payload", "no_room", "trimmed", "last_hop")
 
 
 class Dispatcher(wiring.Component):

@@ -53,8 +53,8 @@ class FrameNotes(data.StructLayout):
         The port was not enabled when the frame began.
     not_ipv6, bad_version, foreign, bad_srh, srh_unsupported, bad_next_header : 1
         Reasons to drop it. ``foreign``: the outer header is not for this port.
-    trimmed, ce : 1
-        From the traffic class of the outermost IPv6 header.
+    trimmed, last_hop, ce : 1
+        From the traffic class of the outermost IPv6 header; ``last_hop`` only with ``trimmed``.
     tunnel : 1
         There is an outer IPv6 header.
     start : 5
@@ -73,6 +73,7 @@ class FrameNotes(data.StructLayout):
             "srh_unsupported": 1,
             "bad_next_header": 1,
             "trimmed": 1,
+            "last_hop": 1,
             "ce": 1,
             "tunnel": 1,
             "start": 5,

@@ -164,6 +164,7 @@ class OuterParser(wiring.Component):
         yield notes.trimmed.eq(
             (ipv6.dscp == dscp[Role.TRIMMED]) | (ipv6.dscp == dscp[Role.TRIMMED_LASTHOP])
         )
+        yield notes.last_hop.eq(ipv6.dscp == dscp[Role.TRIMMED_LASTHOP])
         yield notes.ce.eq(ipv6.ecn == Ecn.CE)
         yield notes.payload_length.eq(ipv6.payload_length)
         yield notes.start.eq(
