@@ -63,6 +63,7 @@ class NicConfig:
     routes: int = _size(4, "routes", range(65), "lists of further segments per port, for SRHs")
     peers: int = _size(16, "peers", _powers(2, 4096), "remote NICs")
     immediates: int = _size(32, "immediates", _powers(32, 128), "writes with immediate under way")
+    crossing: int = _size(0, "flag", range(2), "1 if MACs have clocks of their own")
 
     def __post_init__(self):
         for item in fields(self):
@@ -113,9 +114,14 @@ PRESETS = {
         routes=0, peers=4,
     ),
     "sim": NicConfig(lanes=2),
-    "100g": NicConfig(qps=256, window=1024, evs=256, slots=256, regions=256, peers=256),
-    "2x100g": NicConfig(lanes=2, qps=256, window=1024, evs=256, slots=512, regions=256, peers=256),
+    "100g": NicConfig(
+        qps=256, window=1024, evs=256, slots=256, regions=256, peers=256, crossing=1,
+    ),
+    "2x100g": NicConfig(
+        lanes=2, qps=256, window=1024, evs=256, slots=512, regions=256, peers=256, crossing=1,
+    ),
     "8x100g": NicConfig(
         lanes=8, qps=1024, window=1024, evs=256, slots=2048, regions=1024, peers=1024,
+        crossing=1,
     ),
 }  # fmt: skip

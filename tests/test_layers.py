@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "hdl.responder": (*SHARED, "hdl.packet"),
     "hdl.health": (*SHARED, "hdl.packet"),
     "hdl.host": (*SHARED, "hdl.packet"),
+    "hdl.line": (*SHARED, "hdl.packet"),
     "hdl.nic": ("hdl",),
     "hdl.ports": ("hdl",),
     "sim.codec": ("hdl.wire",),

@@ -3,12 +3,12 @@
 from operator import index
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from .beat import Beat
-from .keep import end_to_keep, keep_to_end
+from .beat_row import BeatRow
 
 __all__ = ["CommitFifo"]
 
@@ -74,12 +74,8 @@ class CommitFifo(wiring.Component):
         if not (2 <= self.depth <= 4096 and self.depth.bit_count() == 1):
             raise ValueError(f"depth must be a power of two from 2 to 4096, not {depth}")
 
-        row = {"data": layout["data"].shape, "last": 1}
-        if layout.octets > 1:
-            row["end"] = range(layout.octets)  # octet at which the beat ends
-        if layout.user_shape is not None:
-            row["user"] = layout.user_shape
-        self.storage = Memory(shape=data.StructLayout(row), depth=self.depth, init=[])
+        self._row = BeatRow(layout)
+        self.storage = Memory(shape=self._row, depth=self.depth, init=[])
         self.fetch_port = self.storage.read_port()
 
         # Pointers count modulo twice the depth, which tells a full memory from an empty one.
@@ -120,7 +116,7 @@ class CommitFifo(wiring.Component):
             m.d.comb += self.i.ready.eq(~full | unfit)
 
         m.d.comb += write_port.addr.eq(written[:-1])
-        m.d.comb += _compress(self.i.payload, write_port.data)
+        m.d.comb += self._row.store(self.i.payload, write_port.data)
         taken = self.i.valid & self.i.ready
         m.d.comb += self.dropped.eq(taken & self.i.payload.last & unfit & ~self.abort)
         m.d.comb += write_port.en.eq(taken & ~unfit)
@@ -147,28 +143,8 @@ class CommitFifo(wiring.Component):
         with m.If(move):
             m.d.sync += self.o.valid.eq(self.fetched)
             with m.If(self.fetched):
-                m.d.sync += _expand(self.fetch_port.data, self.o.payload)
+                m.d.sync += self._row.load(self.fetch_port.data, self.o.payload)
                 m.d.sync += self.o.payload.first.eq(self.ended)
                 m.d.sync += self.ended.eq(self.fetch_port.data.last)
 
         return m
-
-
-def _compress(beat, row):
-    yield row.data.eq(beat.data)
-    yield row.last.eq(beat.last)
-    if "user" in dict(row.shape()):
-        yield row.user.eq(beat.user)
-    if len(beat.keep) > 1:
-        yield row.end.eq(keep_to_end(beat.keep))
-
-
-def _expand(row, beat):
-    yield beat.data.eq(row.data)
-    yield beat.last.eq(row.last)
-    if "user" in dict(row.shape()):
-        yield beat.user.eq(row.user)
-    if len(beat.keep) > 1:
-        yield beat.keep.eq(end_to_keep(row.end, len(beat.keep)))
-    else:
-        yield beat.keep.eq(1)
