@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from mrcnic.hdl.wire.headers import Header
 
-__all__ = ["EV_ROW", "QP_ROW", "REGION_ROW", "ROUTE_ROW", "ROWS", "ROW_BITS", "Table"]
+__all__ = ["EV_ROW", "PEER_ROW", "QP_ROW", "REGION_ROW", "ROUTE_ROW", "ROWS", "ROW_BITS", "Table"]
 
 #: Room for a row, in bits, whatever its table.
 ROW_BITS = 512
@@ -21,6 +21,7 @@ class Table(IntEnum):
     EV = 1
     REGION = 2
     ROUTE = 3
+    PEER = 5
 
 
 #: One queue pair. Writing a row with ``active`` clears every state that the QP had, then starts it;
@@ -63,9 +64,27 @@ REGION_ROW = Header(reserved=6, valid=1, remote_write=1, rkey=32, base=64, octet
 #: One segment behind the first; the index is (port * routes + route) * 8 + n, n from 1 to 7.
 ROUTE_ROW = Header(segment=128)
 
+#: One remote NIC, for endpoint packets. Writing a row forgets all that was known of the NIC.
+PEER_ROW = Header(
+    reserved=4,
+    valid=1,
+    ipv4=1,  # inner packets are IPv4; the address is the low 32 bits
+    srv6=1,  # route by uSID carrier; otherwise plain IP
+    segments=4,  # segments of the outer path, as in QP_ROW
+    reduced=1,
+    route=8,
+    address=128,  # the NIC's own address: destination of requests, source of what comes from it
+    carrier=128,  # uSID carrier with plane and uplink left zero
+    plane_slots=6,  # which uSIDs take the plane; bit 0 is the first after the block
+    uplink_slots=6,  # which uSID takes the uplink
+    uplink_first=8,  # uplinks to choose from: the first,
+    uplinks=8,  # and how many they are, at least 1
+)
+
 ROWS = {
     Table.QP: QP_ROW,
     Table.EV: EV_ROW,
     Table.REGION: REGION_ROW,
     Table.ROUTE: ROUTE_ROW,
+    Table.PEER: PEER_ROW,
 }

@@ -11,11 +11,13 @@ __all__ = [
     "Completion",
     "EvEvent",
     "EvEventKind",
+    "EvProbeResult",
     "EvWatch",
     "NackNotice",
     "ProbeAnswer",
     "QpFailure",
     "QpStop",
+    "RemoteMask",
     "Retired",
     "Status",
 ]
@@ -176,3 +178,42 @@ class ProbeAnswer(data.StructLayout):
 
     def __init__(self, config: NicConfig):
         super().__init__({"qp": index_bits(config.qps), "probe_id": 16, "marked": 1})
+
+
+class RemoteMask(data.StructLayout):
+    """Which of its ports a remote NIC can be reached by.
+
+    Members
+    -------
+    peer : row of the remote NIC
+    mask : lanes
+        Planes that work there.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"peer": index_bits(config.peers), "mask": config.lanes})
+
+
+class EvProbeResult(data.StructLayout):
+    """What came of an :class:`~.outwards.EvProbeRequest`.
+
+    Members
+    -------
+    peer, plane, ev : as in the request
+    answered : 1
+        The answer came in time.
+    marked : 1
+        It met congestion on its way back.
+    round_trip : 16
+        Ticks that it took.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "peer": index_bits(config.peers),
+            "plane": index_bits(config.lanes),
+            "ev": 32,
+            "answered": 1,
+            "marked": 1,
+            "round_trip": 16,
+        })

@@ -9,6 +9,7 @@ from .sizes import index_bits, slot_bits
 
 __all__ = [
     "AllocateRequest",
+    "EvProbeRequest",
     "FetchRequest",
     "Picked",
     "SlotRead",
@@ -213,4 +214,21 @@ class StoreBeat(data.StructLayout):
             "data": 8 * config.beat_octets,
             "last": 1,
             "error": 1,
+        })
+
+
+class EvProbeRequest(data.StructLayout):
+    """The host wants to know whether a path to a remote NIC works, and how long it is.
+
+    Members
+    -------
+    peer : row of the remote NIC
+    plane, ev : by which port, and with which EV
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "peer": index_bits(config.peers),
+            "plane": index_bits(config.lanes),
+            "ev": 32,
         })

@@ -7,7 +7,10 @@ from mrcnic.hdl.config import NicConfig
 
 from .sizes import NOW_BITS
 
-__all__ = ["MacStatus", "PortSettings", "Settings", "TableWrite"]
+__all__ = ["PCS_LANES", "MacStatus", "PortSettings", "Settings", "TableWrite"]
+
+#: PCS lanes of a port of 100 Gb/s (IEEE 802.3, clause 82).
+PCS_LANES = 20
 
 
 class PortSettings(data.StructLayout):
@@ -30,6 +33,11 @@ class PortSettings(data.StructLayout):
         ``inner_tag``.
     pause : 1
         Pause and priority pause of the MAC are honoured.
+    lock_lanes : 20
+        PCS lanes whose block lock counts.
+    loop_probes, loop_carrier : 1, 128
+        The port comes up only after probes to the NIC itself have come back by it; destination of
+        their outer header, 0 without one.
     """
 
     def __init__(self):
@@ -44,6 +52,9 @@ class PortSettings(data.StructLayout):
             "outer_tag": 16,
             "inner_tag": 16,
             "pause": 1,
+            "lock_lanes": PCS_LANES,
+            "loop_probes": 1,
+            "loop_carrier": 128,
         })
 
 
@@ -88,6 +99,15 @@ class Settings(data.StructLayout):
         Ticks that a port's signs must have been good before it is up.
     port : ``ArrayLayout(PortSettings(), lanes)``
         Per port.
+    probe_timeout : 24
+        Ticks without an answer after which a probe counts as lost.
+    probe_interval : 16
+        Ticks between probes of bad EVs in a plane.
+    error_limit, error_leak, error_weight : 24, 16, 8
+        A port with so many errors in its bucket is degraded; ticks for each to leak out; what an
+        uncorrected code word counts.
+    degraded_down : 1
+        A degraded port is down.
     """
 
     def __init__(self, config: NicConfig):
@@ -114,6 +134,12 @@ class Settings(data.StructLayout):
             "retry_limit_off": 1,
             "hold_off": 32,
             "port": data.ArrayLayout(PortSettings(), config.lanes),
+            "probe_timeout": NOW_BITS,
+            "probe_interval": 16,
+            "error_limit": 24,
+            "error_leak": 16,
+            "error_weight": 8,
+            "degraded_down": 1,
         })
 
 
@@ -148,6 +174,15 @@ class MacStatus(data.StructLayout):
     heartbeat : 1
         Toggles for as long as the receive clock runs, at least once in 32 cycles of the engine.
         A MAC without one holds it constant.
+    block_lock : 20
+        Per PCS lane: block boundaries are found. A MAC that does not tell holds all of them set,
+        as it does if there are fewer lanes, or lanes that RS-FEC keeps from being seen.
+    fec_lock : 1
+        The lanes of the RS-FEC are locked and aligned; set without RS-FEC.
+    uncorrected : 1
+        Changes with each RS-FEC code word that could not be corrected.
+    symbol_errors : 4
+        Counts errors corrected, in Gray code, by one at a time. It may lag behind a burst.
     """
 
     def __init__(self):
@@ -157,4 +192,8 @@ class MacStatus(data.StructLayout):
             "remote_fault": 1,
             "hi_ber": 1,
             "heartbeat": 1,
+            "block_lock": PCS_LANES,
+            "fec_lock": 1,
+            "uncorrected": 1,
+            "symbol_errors": 4,
         })

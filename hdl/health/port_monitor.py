@@ -10,6 +10,8 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.settings import MacStatus, Settings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
+from .error_bucket import ErrorBucket
+
 __all__ = ["PortMonitor"]
 
 #: Flip-flops between a pin and the logic.
@@ -19,11 +21,12 @@ _STAGES = 2
 class PortMonitor(wiring.Component):
     """Take a port down at the first bad sign, and up when all signs have been good for a time.
 
-    Signs are the MAC's pins, the receive clock and the host's ``enable``. A pin brings ``up`` down
-    3 cycles after it changes, ``enable`` in the next cycle. ``up`` comes when the signs have been
-    good without a break while ``now`` changed ``settings.hold_off`` times, and 2 cycles more.
-    After ``enable`` has been off the hold-off starts anew, so that a port that is enabled again
-    always comes up with an event of its own.
+    Signs are the MAC's pins, the receive clock, the host's ``enable`` and, if the host asks for
+    that, the rate of errors. A pin brings ``up`` down 3 cycles after it changes, ``enable`` in the
+    next cycle. ``up`` comes when the signs have been good without a break while ``now`` changed
+    ``settings.hold_off`` times, and 2 cycles more; with ``loop_probes`` of the port set, not
+    before ``proven``, either. After ``enable`` has been off the hold-off starts anew, so that a
+    port that is enabled again always comes up with an event of its own.
 
     A receive clock that stops leaves the pins as they were, so it has a watchdog of its own, in
     the engine's clock: ``watchdog_cycles`` without a change of the heartbeat mean that the clock
@@ -31,8 +34,8 @@ class PortMonitor(wiring.Component):
     heartbeat never does.
 
     Pins are sampled: a pulse shorter than a cycle of the engine has to be stretched by the board.
-    Every fall of ``up`` is one ``port_down``, however short it is; a port that never came up
-    does not go down.
+    Every fall of ``up`` is one ``port_down``, however short it is, which makes its counter the
+    flap counter; a port that never came up does not go down.
 
     Parameters
     ----------
@@ -50,15 +53,22 @@ class PortMonitor(wiring.Component):
     mac : ``In(MacStatus())``
         Pins.
     settings : ``In(Settings(config))``
-        ``hold_off``, and ``port[port].enable``.
+        ``hold_off``, what concerns errors, and the port's ``enable``, ``lock_lanes`` and
+        ``loop_probes``.
     now : ``In(NOW_BITS)``
         Time, in ticks.
+    proven : ``In(1)``
+        Probes have come back by this port since ``open`` was set; see
+        :class:`~.loop_prober.LoopProber`.
+    open : ``Out(1)``
+        The signs are good: what is sent has a chance to arrive. Probes may leave, packets not yet.
     up : ``Out(1)``
         Packets may leave.
-    link, remote, clock : ``Out(1)``
-        Live signs: the MAC receives; the other end reports no fault; the receive clock runs.
+    link, remote, clock, degraded : ``Out(1)``
+        Live signs: the MAC receives; the other end reports no fault; the receive clock runs;
+        there are too many errors.
     events : ``Out``
-        ``port_up`` and ``port_down``.
+        ``port_up``, ``port_down``, and ``port_degraded`` each time that errors become too many.
 
     Raises
     ------
@@ -86,11 +96,16 @@ class PortMonitor(wiring.Component):
             "mac": In(MacStatus()),
             "settings": In(Settings(config)),
             "now": In(NOW_BITS),
+            "proven": In(1),
+            "open": Out(1),
             "up": Out(1),
             "link": Out(1),
             "remote": Out(1),
             "clock": Out(1),
-            "events": Out(data.StructLayout({"port_up": 1, "port_down": 1})),
+            "degraded": Out(1),
+            "events": Out(
+                data.StructLayout(dict.fromkeys(("port_up", "port_down", "port_degraded"), 1))
+            ),
         })
 
     def elaborate(self, platform):
@@ -101,25 +116,24 @@ class PortMonitor(wiring.Component):
             m.submodules[f"sync_{name}"] = cdc.FFSynchronizer(
                 self.mac[name], pins[name], stages=_STAGES
             )
+        port = self.settings.port[self.port]
 
-        # The watchdog: cycles left. The synchroniser has used up some before the first.
-        patience = Signal(range(self.watchdog_cycles))
-        armed = Signal(init=self.heartbeat_required)
-        heard = Signal()
-        m.d.sync += heard.eq(pins.heartbeat)
-        with m.If(heard != pins.heartbeat):
-            m.d.sync += armed.eq(1)
-            m.d.sync += patience.eq(self.watchdog_cycles - _STAGES - 2)
-        with m.Elif(patience != 0):
-            m.d.sync += patience.eq(patience - 1)
-
-        m.d.comb += self.link.eq(pins.aligned & ~pins.local_fault & ~pins.hi_ber)
+        locked = (~pins.block_lock & port.lock_lanes) == 0
+        m.d.comb += self.link.eq(
+            pins.aligned & pins.fec_lock & locked & ~pins.local_fault & ~pins.hi_ber
+        )
         m.d.comb += self.remote.eq(~pins.remote_fault)
-        m.d.comb += self.clock.eq(~armed | (patience != 0))
+        m.d.comb += self.clock.eq(self._watch_clock(m, pins.heartbeat))
+        self._count_errors(m, pins)
         good = Signal()
         m.d.comb += good.eq(
-            self.link & self.remote & self.clock & self.settings.port[self.port].enable
+            self.link
+            & self.remote
+            & self.clock
+            & port.enable
+            & ~(self.degraded & self.settings.degraded_down)
         )
+        m.d.sync += self.open.eq(good)
 
         # Ticks for which everything has been good.
         last = Signal.like(self.now)
@@ -134,8 +148,48 @@ class PortMonitor(wiring.Component):
                 m.d.sync += held.eq(held + 1)
             m.d.sync += long_enough.eq(held >= self.settings.hold_off)
 
-        m.d.sync += self.up.eq(good & long_enough)
-        m.d.sync += self.events.port_up.eq(good & long_enough & ~self.up)
+        may = Signal()
+        m.d.comb += may.eq(long_enough & (self.up | self.proven | ~port.loop_probes))
+        m.d.sync += self.up.eq(good & may)
+        m.d.sync += self.events.port_up.eq(good & may & ~self.up)
         m.d.sync += self.events.port_down.eq(self.up & ~good)
 
         return m
+
+    def _watch_clock(self, m, heartbeat):
+        """Return whether the receive clock runs."""
+        # Cycles left. The synchroniser has used up some before the first.
+        patience = Signal(range(self.watchdog_cycles))
+        armed = Signal(init=self.heartbeat_required)
+        heard = Signal()
+        m.d.sync += heard.eq(heartbeat)
+        with m.If(heard != heartbeat):
+            m.d.sync += armed.eq(1)
+            m.d.sync += patience.eq(self.watchdog_cycles - _STAGES - 2)
+        with m.Elif(patience != 0):
+            m.d.sync += patience.eq(patience - 1)
+        return ~armed | (patience != 0)
+
+    def _count_errors(self, m, pins):
+        """Feed the bucket with what the pins count. Errors of a link that is down do not count."""
+        m.submodules.bucket = bucket = ErrorBucket(self.config)
+        count = Signal.like(pins.symbol_errors)  # out of Gray code
+        m.d.comb += count[-1].eq(pins.symbol_errors[-1])
+        for n in reversed(range(len(count) - 1)):
+            m.d.comb += count[n].eq(pins.symbol_errors[n:].xor())
+        before, uncorrected_before = Signal.like(count), Signal()
+        degraded_before = Signal()
+        m.d.sync += [
+            before.eq(count),
+            uncorrected_before.eq(pins.uncorrected),
+            degraded_before.eq(bucket.degraded),
+            self.events.port_degraded.eq(bucket.degraded & ~degraded_before),
+        ]
+        m.d.comb += [
+            bucket.symbols.eq(count - before),
+            bucket.uncorrected.eq(pins.uncorrected ^ uncorrected_before),
+            bucket.enable.eq(self.link),
+            bucket.settings.eq(self.settings),
+            bucket.now.eq(self.now),
+            self.degraded.eq(bucket.degraded),
+        ]

@@ -51,6 +51,8 @@ PORT_STATUS = {
     "link": "The MAC receives: lock, alignment, no local fault.",
     "remote": "The other end reports no fault.",
     "clock": "The receive clock is running.",
+    "proven": "Probes have come back by the port, or none are asked for.",
+    "degraded": "More errors than `error_limit` allows, and the bucket is not empty yet.",
 }
 
 #: Fields of :class:`~mrcnic.hdl.config.NicConfig` that can be read back, in this order.
@@ -67,6 +69,7 @@ def row_counts(config: NicConfig) -> dict[Table, int]:
         Table.EV: config.profiles * config.evs,
         Table.REGION: config.regions,
         Table.ROUTE: config.lanes * config.routes * SEGMENTS_MAX,
+        Table.PEER: config.peers,
     }
 
 
@@ -200,6 +203,22 @@ def _settings():
             "Ticks that the signs of a port must have been good before it is up.",
             ticks(10_000_000),
         ),
+        (
+            "probe_timeout",
+            24,
+            "Ticks without an answer after which a probe counts as lost.",
+            ticks(65_536),
+        ),
+        ("probe_interval", 16, "Ticks between probes of bad EVs in a plane.", ticks(10_000)),
+        (
+            "error_limit",
+            24,
+            "A port with so many errors in its bucket is degraded, until that is empty; 0: never.",
+            4170,
+        ),
+        ("error_leak", 16, "The bucket loses an error each so many ticks, at least 1.", 8),
+        ("error_weight", 8, "As so many errors an uncorrected RS-FEC code word counts.", 64),
+        ("degraded_down", 1, "A degraded port is down.", 0),
     )
 
 
@@ -207,13 +226,13 @@ def _tables():
     yield from _sequence(
         TABLES,
         Access.RW,
-        ("table_select", 4, "Table: 0 QP, 1 EV, 2 REGION, 3 ROUTE.", 0),
+        ("table_select", 4, "Table: 0 QP, 1 EV, 2 REGION, 3 ROUTE, 5 PEER.", 0),
         (
             "table_index",
             16,
             (
                 "Row. QP: QPN modulo `qps`. EV: profile * `evs` + EV index. REGION: rkey modulo "
-                "`regions`. ROUTE: (port * `routes` + route) * 8 + segment."
+                "`regions`. ROUTE: (port * `routes` + route) * 8 + segment. PEER: `peer` of QPs."
             ),
             0,
         ),
@@ -276,6 +295,19 @@ def _port(port):
         (f"{prefix}outer_tag", 16, "Control information of the outer one of two tags.", 0),
         (f"{prefix}inner_tag", 16, "Control information of the inner or only tag.", 0),
         (f"{prefix}pause", 1, "Pause and priority pause of the MAC are honoured.", 0),
+        (f"{prefix}lock_lanes", 20, "PCS lanes whose block lock counts.", (1 << 20) - 1),
+        (
+            f"{prefix}loop_probes",
+            1,
+            "The port comes up only after three probes to the NIC itself have come back by it.",
+            0,
+        ),
+        (
+            f"{prefix}loop_carrier",
+            128,
+            "Destination of the outer header of these probes; 0: they have none.",
+            0,
+        ),
     )
     signs = tuple(Field(name, 1, doc) for name, doc in PORT_STATUS.items())
     for place, name, access, doc in (

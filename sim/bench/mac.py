@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from cocotb.triggers import RisingEdge
 
+from mrcnic.hdl.descriptor.settings import PCS_LANES, MacStatus
+
 __all__ = ["Mac", "Macs"]
 
 #: Octets around a frame on the wire: preamble, frame check sequence, gap (IEEE 802.3).
@@ -42,8 +44,7 @@ class Mac:
         self._rx_valid = getattr(dut, f"{rx}tvalid")
         self._rx = [getattr(dut, rx + n) for n in ("tdata", "tkeep", "tlast", "tuser")]
         self._status = {
-            name: getattr(dut, f"{side}_mac{port}_{name}")
-            for name in ("aligned", "local_fault", "remote_fault", "hi_ber", "heartbeat")
+            name: getattr(dut, f"{side}_mac{port}_{name}") for name in MacStatus().members
         }
         self._octets = bytearray()
         self._started_at = 0  # when the frame that crosses began
@@ -62,13 +63,16 @@ class Mac:
         self._rx_valid.value = 0
         for handle in self._rx:
             handle.value = 0
-        for name, handle in self._status.items():
-            handle.value = name == "aligned"
+        for handle in self._status.values():
+            handle.value = 0
+        self.set_link(True)
 
     def set_link(self, up: bool):
         """Plug the cable, or pull it: the status pins say so."""
         self.up = up
         self._status["aligned"].value = up
+        self._status["fec_lock"].value = up
+        self._status["block_lock"].value = (1 << PCS_LANES) - 1 if up else 0
 
     def deliver(self, frame: bytes):
         """Queue ``frame`` for the NIC."""

@@ -10,7 +10,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.health.port_monitor import PortMonitor
 
 CONFIG = NicConfig(lanes=2)
-GOOD = {"aligned": 1}
+GOOD = {"aligned": 1, "fec_lock": 1}
 
 
 class Bench:
@@ -62,7 +62,7 @@ class Bench:
             ctx.set(self.dut.mac[name], value)
 
     async def come_up(self, ctx):
-        self.set(ctx, aligned=1)
+        self.set(ctx, **GOOD)
         cycles = 0
         while not ctx.get(self.dut.up):
             await ctx.tick()

@@ -114,7 +114,8 @@ def test_a_row_is_offered_until_it_is_taken():
         (Table.REGION, 4),
         (Table.REGION, 0xFFFF),
         (Table.ROUTE, 8),
-        (len(Table), 0),
+        (Table.PEER, 4),
+        (max(Table) + 1, 0),
         (15, 0),
     ],
 )

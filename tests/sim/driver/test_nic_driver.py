@@ -98,7 +98,9 @@ def test_ports():
 def test_signs_of_a_port_and_their_changes():
     async def test(twin, nic):
         twin.set_signs(1, 0b1111)
-        assert await nic.port_status(1) == dict.fromkeys(("up", "link", "remote", "clock"), True)
+        signs = ("up", "link", "remote", "clock")
+        bad = dict.fromkeys(("proven", "degraded"), False)
+        assert await nic.port_status(1) == dict.fromkeys(signs, True) | bad
         assert await nic.port_changes(1) == {
             "rose": {"up", "link", "remote", "clock"},
             "fell": set(),
