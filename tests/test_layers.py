@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "sim.fabric": ("sim.codec",),
     "sim.driver": ("hdl.config", "hdl.rows", "hdl.wire", "hdl.host.registers"),
     "sim.bench": ("hdl", "sim.codec", "sim.model", "sim.fabric", "sim.driver"),
+    "sim.measure": ("hdl", "sim.codec", "sim.bench"),
     "sim.scenarios": ("hdl", "sim"),
     "sim.report": ("hdl", "sim"),
     "sim.cli": ("hdl", "sim", "boards"),

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from .bench import bench
 from .config import config
 from .generate import generate
 from .sim import sim
@@ -22,6 +23,7 @@ def cli():
     """Open hardware implementation of MRC, the multipath RDMA transport."""
 
 
+cli.add_command(bench)
 cli.add_command(config)
 cli.add_command(generate)
 cli.add_command(sim)

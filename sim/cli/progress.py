@@ -6,13 +6,14 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
 )
 
-__all__ = ["octets_bar", "steps"]
+__all__ = ["items_bar", "octets_bar", "steps"]
 
 _NAME = TextColumn("{task.description:<20}")
 
@@ -46,3 +47,14 @@ def octets_bar(console: Console, name: str, *, total: int):
     ) as bar:
         task = bar.add_task(name, total=total)
         yield lambda octets: bar.update(task, completed=octets)
+
+
+@contextlib.contextmanager
+def items_bar(console: Console, name: str, *, total: int):
+    """Give a function that takes the name of each item that is done; show how many they are."""
+    with Progress(
+        _NAME, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[item]}"), console=console, disable=not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task(name, total=total, item="")
+        yield lambda item: bar.update(task, advance=1, item=item)

@@ -1,0 +1,80 @@
+"""``mrcnic bench``: figures of blocks, measured."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from mrcnic.sim.measure.area import measure_areas
+from mrcnic.sim.measure.blocks import PARTS, room_counts
+from mrcnic.sim.measure.synthesis import check_yosys
+from mrcnic.sim.report.area import COUNTED, area_problems, area_result, area_tables
+
+from .options import config_options, make_config
+from .output import whole_file
+from .progress import items_bar
+
+__all__ = ["bench"]
+
+
+@click.group(epilog="Example: mrcnic bench area health.port_monitor")
+def bench():
+    """Measure blocks: cycles, area, logic depth."""
+
+
+@bench.command(epilog="Example: mrcnic bench area egress.lane spray.sprayer --preset 100g")
+@click.argument("blocks", metavar="[BLOCK]...", nargs=-1)
+@config_options(default="100g")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
+def area(blocks, preset, overrides, json_file):
+    """Synthesise each BLOCK, or all, with Yosys for UltraScale+; print what it takes.
+
+    A block that has not changed is recalled. Ends with 1 if a block has too many LUT levels, or
+    all of them take more than the preset may.
+    """
+    config = make_config(preset, overrides)
+    counts = room_counts(config)
+    known = [name for room in counts for name in (room, *_parts(room))]
+    for name in blocks:
+        if name not in known:
+            raise click.UsageError(f"there is no block {name}; the blocks are {', '.join(known)}")
+    names = list(dict.fromkeys(blocks)) or known
+    console = Console(highlight=False)
+    with _figures(json_file) as write:
+        try:
+            yosys = check_yosys()
+            with items_bar(console, "synthesise", total=len(names)) as done:
+                found = measure_areas(names, config, progress=done)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
+        result = area_result(
+            {name: found[name] for name in names}, counts=counts, preset=preset, yosys=yosys
+        )
+        write(result)
+    for table in area_tables(result):
+        console.print(table)
+    console.print(COUNTED)
+    _end(json_file, area_problems(result))
+
+
+def _parts(room: str) -> list[str]:
+    return [name for name, within in PARTS.items() if within == room]
+
+
+@contextlib.contextmanager
+def _figures(json_file: Path | None):
+    """Give a function that writes a result; the file is opened first, and appears at the end."""
+    if json_file is None:
+        yield lambda result: None
+        return
+    with whole_file(json_file) as file:
+        yield lambda result: file.write(json.dumps(result, indent=2).encode() + b"\n")
+
+
+def _end(json_file: Path | None, problems: list[str]):
+    if json_file:
+        click.echo(f"figures: {json_file}")
+    if problems:
+        raise click.ClickException("; ".join(problems))

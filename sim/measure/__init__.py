@@ -1,0 +1,1 @@
+"""Figures of blocks: cycles from simulation, area and logic depth from synthesis."""
