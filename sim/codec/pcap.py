@@ -5,18 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from .pcap_formats import (
+    BYTE_ORDER_MAGIC,
+    ENHANCED_PACKET,
+    ETHERNET_LINK,
+    INTERFACE,
+    OPTION_END,
+    OPTION_NAME,
+    OPTION_RESOLUTION,
+    SECTION,
+    read_frames,
+)
+
 __all__ = ["CapturedFrame", "PcapWriter", "read_pcap"]
-
-_SECTION = 0x0A0D0D0A
-_INTERFACE = 1
-_ENHANCED_PACKET = 6
-
-_BYTE_ORDER_MAGIC = 0x1A2B3C4D
-_ETHERNET_LINK = 1
-
-_OPTION_END = 0
-_OPTION_NAME = 2
-_OPTION_RESOLUTION = 9
 
 #: Resolution of times, as a negative power of ten.
 _NANOSECONDS = 9
@@ -33,11 +34,14 @@ class CapturedFrame(NamedTuple):
         When it passed.
     frame : :class:`bytes`
         From the Ethernet header on, without frame check sequence.
+    octets : :class:`int`, optional
+        How long it was, if not all of it was captured.
     """
 
     interface: str
     time_ns: int
     frame: bytes
+    octets: int | None = None
 
 
 class PcapWriter:
@@ -55,7 +59,7 @@ class PcapWriter:
         self._file = path.open("wb")
         self._interfaces = {}
         # The length of the section is not known yet: -1.
-        self._block(_SECTION, struct.pack("<IHHq", _BYTE_ORDER_MAGIC, 1, 0, -1))
+        self._block(SECTION, struct.pack("<IHHq", BYTE_ORDER_MAGIC, 1, 0, -1))
 
     def __enter__(self):
         return self
@@ -72,14 +76,14 @@ class PcapWriter:
         number = self._interfaces.get(interface)
         if number is None:
             number = self._interfaces[interface] = len(self._interfaces)
-            options = _option(_OPTION_NAME, interface.encode())
-            options += _option(_OPTION_RESOLUTION, bytes([_NANOSECONDS]))
-            options += _option(_OPTION_END, b"")
-            self._block(_INTERFACE, struct.pack("<HHI", _ETHERNET_LINK, 0, 0) + options)
+            options = _option(OPTION_NAME, interface.encode())
+            options += _option(OPTION_RESOLUTION, bytes([_NANOSECONDS]))
+            options += _option(OPTION_END, b"")
+            self._block(INTERFACE, struct.pack("<HHI", ETHERNET_LINK, 0, 0) + options)
         fixed = struct.pack(
             "<IIIII", number, time_ns >> 32, time_ns & 0xFFFFFFFF, len(frame), len(frame)
         )
-        self._block(_ENHANCED_PACKET, fixed + _padded(frame))
+        self._block(ENHANCED_PACKET, fixed + _padded(frame))
 
     def _block(self, kind: int, body: bytes) -> None:
         length = struct.pack("<I", len(body) + 12)
@@ -97,42 +101,15 @@ def _option(code: int, value: bytes) -> bytes:
 def read_pcap(path: Path) -> Iterator[CapturedFrame]:
     """Read the frames of a capture in the order in which they stand there.
 
-    Of what the format allows, this takes what :class:`PcapWriter` writes.
+    It may be one of another tool, in the pcapng or the pcap format and in either byte order.
 
     Raises
     ------
     ValueError
-        If the file is not such a capture, or ends in the middle of a block.
+        If the file is no such capture, is damaged, ends early, or is not of Ethernet: one
+        sentence.
     """
-    octets = path.read_bytes()
-    if octets[:4] != struct.pack("<I", _SECTION):
-        raise ValueError(f"{path.name} is not a capture in the pcapng format")
-    names = []
-    at = 0
-    while at < len(octets):
-        if at + 12 > len(octets):
-            raise ValueError(f"{path.name} ends in the middle of a block")
-        kind, length = struct.unpack_from("<II", octets, at)
-        if length < 12 or at + length > len(octets):
-            raise ValueError(f"{path.name} ends in the middle of a block")
-        body = octets[at + 8 : at + length - 4]
-        at += length
-        if kind == _INTERFACE:
-            names.append(_interface_name(body))
-        elif kind == _ENHANCED_PACKET:
-            number, high, low, captured, _ = struct.unpack_from("<IIIII", body)
-            yield CapturedFrame(names[number], high << 32 | low, body[20 : 20 + captured])
-
-
-def _interface_name(body: bytes) -> str:
-    name = ""
-    at = 8
-    while at + 4 <= len(body):
-        code, length = struct.unpack_from("<HH", body, at)
-        value = body[at + 4 : at + 4 + length]
-        if code == _OPTION_NAME:
-            name = value.decode()
-        elif code == _OPTION_RESOLUTION and value != bytes([_NANOSECONDS]):
-            raise ValueError(f"times of interface {name} are not in nanoseconds")
-        at += 4 + len(_padded(value))
-    return name
+    with path.open("rb") as file:
+        for interface, time_ns, frame, octets in read_frames(file, path.name):
+            cut = octets if octets > len(frame) else None
+            yield CapturedFrame(interface, time_ns, frame, cut)
