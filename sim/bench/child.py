@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 from mrcnic.hdl.config import NicConfig
+from mrcnic.sim.fabric.linux.namespaces import remove_namespaces
 
 from .build import build_pair
 from .report import NEWS, SPEC, read_spec, tell, tell_error, tell_result
@@ -21,20 +22,25 @@ _TOOLS = {"verilator": ("perl", "make", "c++"), "icarus": ()}
 
 def main():
     """Do what :mod:`mrcnic.sim.scenarios.run` asks for; the question is in ``FOLDER``."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     task, folder, *arguments = sys.argv[1:]
     os.environ[SPEC] = str(Path(folder) / "spec.json")
     os.environ[NEWS] = str(Path(folder) / "news.jsonl")
+    namespaces = read_spec().get("namespaces")
+    threading.Thread(target=_end_with_parent, args=[namespaces], daemon=True).start()
     {"build": _build, "simulate": _simulate}[task](Path(folder), *arguments)
 
 
-def _end_with_parent():
+def _end_with_parent(namespaces: str | None):
     """End this process and those it has started when the other end of its input is closed.
 
-    A parent that is killed outright has no time to end its children.
+    A parent that is killed outright has no time to end its children, nor to remove its namespaces.
     """
     os.read(0, 1)
-    os.killpg(0, signal.SIGKILL)
+    try:
+        if namespaces:
+            remove_namespaces(namespaces)
+    finally:
+        os.killpg(0, signal.SIGKILL)
 
 
 def _build(folder: Path, simulator: str):

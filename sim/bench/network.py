@@ -11,6 +11,7 @@ from mrcnic.sim.driver.memory import MemoryRegions
 from mrcnic.sim.driver.nic import Nic, PortAddresses
 from mrcnic.sim.driver.profiles import Profiles, spread_evs
 from mrcnic.sim.driver.qp import QueuePair, QueuePairs
+from mrcnic.sim.fabric.events import EventFabric
 from mrcnic.sim.fabric.fabric import Fabric
 from mrcnic.sim.fabric.faults import parse_fault
 from mrcnic.sim.fabric.topology import Host, default_topology
@@ -47,13 +48,15 @@ class Network:
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes of both NICs.
     spec : :class:`dict`
-        What is asked for: ``qps``, ``drop``, ``failures``, ``srv6``, ``psn``, ``seed``.
+        What is asked for: ``qps``, ``drop``, ``failures``, ``srv6``, ``psn``, ``seed``, ``mtu``,
+        ``fabric``, and where that is ``"linux"``, ``namespaces``: what the names of the switches'
+        namespaces begin with.
     event_names : sequence of :class:`str`
         Names of the NICs' counters.
 
     Attributes
     ----------
-    fabric : :class:`~mrcnic.sim.fabric.fabric.Fabric`
+    fabric : :class:`~mrcnic.sim.fabric.events.EventFabric`
     sender, receiver : :class:`~mrcnic.sim.fabric.topology.Host`
         A and B.
     nics : :class:`dict` of :class:`str` to :class:`~mrcnic.sim.driver.nic.Nic`
@@ -69,7 +72,7 @@ class Network:
         self.rng = random.Random(f"network {spec['seed']}")
         self.topology = default_topology(planes=config.lanes)
         self.sender, self.receiver = (self.topology.host(name) for name in ("a", "b"))
-        self.fabric = Fabric(self.topology, seed=spec["seed"])
+        self.fabric = self._make_fabric()
         self.mtu = spec["mtu"] or config.mtu
         self.nics: dict[str, Nic] = {}
         self.scoreboard: Scoreboard | None = None
@@ -77,6 +80,16 @@ class Network:
             spec, entrances={link.name for link in self.fabric.links.values() if link.from_host}
         )
         self.fabric.meddlers.append(self.misfortune)
+
+    def _make_fabric(self) -> EventFabric:
+        seed = self.spec["seed"]
+        if self.spec["fabric"] == "model":
+            return Fabric(self.topology, seed=seed)
+        # Only here: the model needs none of the netlink library.
+        from mrcnic.sim.fabric.linux.fabric import LinuxFabric
+        from mrcnic.sim.fabric.linux.network import KernelNetwork
+
+        return LinuxFabric(KernelNetwork(self.topology, self.spec["namespaces"]), seed=seed)
 
     @property
     def rate_bps(self) -> int:

@@ -116,6 +116,7 @@ class Observer:
             "resends": self.resends,
             "drops": sum(self.drops.values()),
             "drops_by_cause": dict(self.drops),
+            "foreign_frames": self.network.fabric.foreign,
             "malformed": self.malformed[:10],
             "scoreboard_faults": self.network.scoreboard.faults[:10],
             "series": self._series(began_ps),

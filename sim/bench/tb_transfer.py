@@ -83,6 +83,7 @@ async def transfer(dut):
     occupied = await drain(network, macs, limit=_DRAIN_CYCLES if outcome["finished"] else 0)
     counters = {name: await nic.counters() for name, nic in network.nics.items()}
     observer.close()
+    network.fabric.close()
 
     arrived = bytes(b.memory.read(TARGET, len(content)))
     span_ps = ended_ps - began_ps

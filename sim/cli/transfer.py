@@ -11,9 +11,10 @@ import click
 from rich.console import Console
 
 from mrcnic.sim.bench.runner import SIMULATORS
+from mrcnic.sim.fabric.linux.namespaces import check_support
 from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_tables
 from mrcnic.sim.scenarios.run import build, simulate
-from mrcnic.sim.scenarios.transfer import TransferSpec
+from mrcnic.sim.scenarios.transfer import FABRICS, TransferSpec
 
 from .options import config_options, make_config, parse_size
 from .output import whole_file, whole_folder
@@ -33,6 +34,10 @@ _STEPS = {"generate": "generate Verilog", "compile": "compile"}
     "--simulator", default="verilator", show_default=True, metavar="|".join(SIMULATORS),
     help="What runs the Verilog.",
 )  # fmt: skip
+@click.option(
+    "--fabric", default="model", show_default=True, metavar="|".join(FABRICS),
+    help="Modelled switches, or the Linux kernel's (needs root).",
+)  # fmt: skip
 @click.option("--qps", default=4, show_default=True, help="Queue pairs to spread the file over.")
 @click.option("--drop", default=0.0, show_default=True, help="Chance of losing a packet.")
 @click.option(
@@ -46,14 +51,15 @@ _STEPS = {"generate": "generate Verilog", "compile": "compile"}
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG file for a plot over time.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
 def transfer(
-    file, size, preset, overrides, simulator, qps, drop, failures, plain, psn, seed, pcap, plot,
-    json_file,
+    file, size, preset, overrides, simulator, fabric, qps, drop, failures, plain, psn, seed, pcap,
+    plot, json_file,
 ):  # fmt: skip
     """Let A send FILE, or seeded content, to B by RDMA WRITE; compare what arrives."""
     spec = TransferSpec(
         config=make_config(preset, overrides),
         file=_content(file, size),
         size=0 if size is None else parse_size(size),
+        fabric=fabric,
         qps=qps,
         drop=drop,
         failures=failures,
@@ -124,6 +130,8 @@ def _psn(text: str | None) -> int | None:
 
 
 def _run(spec: TransferSpec, simulator: str, console: Console) -> dict:
+    if spec.fabric == "linux":
+        check_support()  # who waits for a build is not told only then
     with steps(console) as begin:
         pair = build(spec.config, simulator=simulator, progress=lambda step: begin(_STEPS[step]))
     with octets_bar(console, "transfer", total=spec.octets) as done:

@@ -26,6 +26,8 @@ class DropCause(StrEnum):
     NO_ROUTE = "no_route"
     #: The carrier was used up: the packet was for the switch itself, which wants none.
     FOR_THE_SWITCH = "for_the_switch"
+    #: It went into a kernel that is a switch, and did not come out.
+    KERNEL = "kernel"
 
 
 @dataclass

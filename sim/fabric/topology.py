@@ -145,6 +145,30 @@ class Topology:
             )
         return tuple(pairs)
 
+    @cached_property
+    def usid_of(self) -> dict[str, int]:
+        """Segment, as a uSID, of each switch by name."""
+        return {
+            self.switch(plane, tier, index): Usid(plane, kind, index + 1).pack()
+            for plane in range(self.planes)
+            for tier, kind, count in ((0, UsidKind.T0, self.leaves), (1, UsidKind.T1, self.spines))
+            for index in range(count)
+        }
+
+    @cached_property
+    def macs(self) -> dict[str, bytes]:
+        """MAC address of each switch, the same at all its ports, and of each port of a host."""
+        macs = {
+            self.switch(plane, tier, index): self.switch_mac(plane, tier, index)
+            for plane in range(self.planes)
+            for tier, count in ((0, self.leaves), (1, self.spines))
+            for index in range(count)
+        }
+        for host in self.hosts:
+            for plane in range(self.planes):
+                macs[self.port(host, plane)] = self.mac(host, plane)
+        return {name: mac.to_bytes(6, "big") for name, mac in macs.items()}
+
     # ---- what a host must know of the fabric -----------------------------------------------------
 
     def underlay(self, host: Host, plane: int) -> int:

@@ -13,6 +13,7 @@ _CAUSES = {
     "link_down": "at a link or switch that was down",
     "queue_full": "at a full queue",
     "no_route": "for want of a route",
+    "kernel": "in the kernel",
 }
 
 #: Counters of what goes well: the packets have rows of their own.
@@ -64,6 +65,8 @@ def transfer_tables(result: dict, *, title: str) -> list[Table]:
     row("drops", result["drops"], "in the fabric")
     for cause, count in sorted(result["drops_by_cause"].items()):
         row("", count, _CAUSES.get(cause, cause))
+    if result["foreign_frames"]:
+        row("foreign frames", result["foreign_frames"], "of the switches' own")
     row("resends", result["resends"])
     sacks, nacks, acks, probes = result["control_packets"]
     row("control packets", f"{sacks:,} SACK, {nacks:,} NACK, {acks:,} ACK, {probes:,} probe")

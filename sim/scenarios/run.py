@@ -1,5 +1,6 @@
 """Build and simulate in processes of their own, follow them, and end them whatever happens."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,12 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.bench.build import Build
+from mrcnic.sim.fabric.topology import default_topology
 
 __all__ = ["build", "simulate"]
 
@@ -61,10 +63,29 @@ def simulate(
     Raises
     ------
     RuntimeError
-        If the simulation ends without a result: one line that says why.
+        If the simulation ends without a result, or the kernel cannot be the fabric that is asked
+        for: one line that says why.
     """
     arguments = [bench, build.simulator, str(build.folder), str(seed)]
-    return _run("simulate", arguments, spec, progress=progress)
+    with _switches(spec) as wanted:
+        return _run("simulate", arguments, {**spec, **wanted}, progress=progress)
+
+
+@contextlib.contextmanager
+def _switches(spec: dict) -> Iterator[dict]:
+    """Provide what a transfer needs of the kernel, and add to ``spec`` where it is.
+
+    It is this process that does so, since it outlives the simulator.
+    """
+    if spec.get("fabric") != "linux":
+        yield {}
+        return
+    # Only here: the model needs none of the netlink library.
+    from mrcnic.sim.fabric.linux.network import KernelNetwork
+
+    topology = default_topology(planes=spec["config"]["lanes"])
+    with KernelNetwork.created(topology) as network:
+        yield {"namespaces": network.prefix}
 
 
 def _run(task: str, arguments: list[str], spec: dict, *, progress: Callable[[dict], None]) -> dict:

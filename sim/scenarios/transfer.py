@@ -7,7 +7,10 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.fabric.faults import parse_fault
 from mrcnic.sim.fabric.topology import default_topology
 
-__all__ = ["MAX_OCTETS", "TransferSpec"]
+__all__ = ["FABRICS", "MAX_OCTETS", "TransferSpec"]
+
+#: What may be between the NICs: modelled switches, or routers of the Linux kernel.
+FABRICS = ("model", "linux")
 
 #: Most that a transfer may send: it would take a simulator days.
 MAX_OCTETS = 1 << 30
@@ -55,6 +58,8 @@ class TransferSpec:
         :class:`~mrcnic.sim.driver.attributes.QpAttributes`.
     stalls : tuple of (:class:`str`, :class:`float`, :class:`float`)
         Host (``"a"`` or ``"b"``) and two times in microseconds: its memory stands still between.
+    fabric : :class:`str`
+        One of :data:`FABRICS`.
     skew : :class:`int`
         How many octets further on than B's the messages lie in A's memory.
     spoiled : tuple of (:class:`int`, :class:`str`)
@@ -83,6 +88,7 @@ class TransferSpec:
     linear_count: int | None = None
     exponential_count: int | None = None
     stalls: tuple[tuple[str, float, float], ...] = ()
+    fabric: str = "model"
     skew: int = 0
     spoiled: tuple[tuple[int, str], ...] = ()
 
@@ -117,6 +123,10 @@ class TransferSpec:
             )
         if not 0 <= self.drop < 1:
             raise ValueError(f"--drop must be from 0 to below 1, not {self.drop}")
+        if self.fabric not in FABRICS:
+            raise ValueError(
+                f"there is no fabric {self.fabric}; the fabrics are {', '.join(FABRICS)}"
+            )
         topology = default_topology(planes=self.config.lanes)
         for failure in self.failures:
             parse_fault(failure, topology)

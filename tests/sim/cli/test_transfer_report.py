@@ -21,6 +21,7 @@ GOOD = {
     "resends": 13,
     "drops": 13,
     "drops_by_cause": {"random": 9, "link_down": 3, "no_route": 1},
+    "foreign_frames": 0,
     "counters": {"a": {"retransmit_resend_hole": 13, "port0_rx_packets": 9}, "b": {"zero": 0}},
     "cycles": 123_456,
     "simulated_us": 493.8,
@@ -95,6 +96,13 @@ def test_table_tells_what_there_is():
     } <= figures
     assert "zero" not in text
     assert "rx_packets" not in text
+
+
+def test_frames_of_the_kernel():
+    result = {**GOOD, "foreign_frames": 12, "drops_by_cause": {"kernel": 13}}
+    lines = [" ".join(line.split()) for line in printed(result).splitlines()]
+    assert "13 in the kernel" in lines
+    assert "foreign frames 12 of the switches' own" in lines
 
 
 def test_plane_without_packets():

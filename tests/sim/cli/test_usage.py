@@ -69,6 +69,7 @@ SIZE = ("sim", "transfer", "--size", "1KiB")
         ([*SIZE, "--set", "lanes=9"], "lanes must be an integer from 1 to 8, not 9"),
         ([*SIZE, "--set", "lanes=3"], "evs must be a multiple of lanes"),
         ([*SIZE, "--simulator", "quick"], "the simulators are verilator, icarus"),
+        ([*SIZE, "--fabric", "cloud"], "there is no fabric cloud; the fabrics are model, linux"),
         ([*SIZE, "--qps", "0"], "--qps must be from 1 to 16"),
         ([*SIZE, "--qps", "17"], "--qps must be from 1 to 16"),
         ([*SIZE, "--qps", "x"], "'x' is not a valid integer"),
@@ -108,6 +109,15 @@ def test_output_that_cannot_be_written_is_told_before_the_run(run, tmp_path, mon
     monkeypatch.setattr(transfer, "_run", lambda *arguments: pytest.fail("was run"))
     (tmp_path / "file").touch()
     assert refusal(run(*SIZE, *option), 1).startswith("cannot write ")
+
+
+def test_kernel_that_cannot_be_the_fabric_is_told_before_the_build(run, tmp_path, monkeypatch):
+    def fail():
+        raise RuntimeError("the linux fabric needs root")
+
+    monkeypatch.setattr(transfer, "check_support", fail)
+    monkeypatch.setattr(transfer, "build", lambda *_, **__: pytest.fail("was built"))
+    assert refusal(run(*SIZE, "--fabric", "linux"), 1) == "the linux fabric needs root"
 
 
 def test_generate_tells_what_it_cannot_write_before_it_works(run, tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""The Linux kernel as the fabric: switches are network namespaces, ports are TAP devices."""
