@@ -9,10 +9,10 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
 from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
+from mrcnic.hdl.wire.usid_expander import UsidExpander
 
 from .links import PeerRow, PeerWrite, Placed
 from .scheduler import CREDITS
-from .usid_expander import UsidExpander
 
 __all__ = ["Dispatcher"]
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from amaranth.sim import Simulator
 
-from mrcnic.hdl.spray.usid_expander import UsidExpander
+from mrcnic.hdl.wire.usid_expander import UsidExpander
 
 
 def expand(cases):
