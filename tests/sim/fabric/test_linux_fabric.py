@@ -193,11 +193,12 @@ def test_what_the_kernel_refuses_is_lost(fabric, monkeypatch):
         frame[:21] + b"\x02" + frame[22:],  # hop limit
         bytes(6) + frame[6:],
         frame[:12] + b"\x08\x00" + frame[14:],
+        frame[:12] + b"\x81\x00\x00\x07" + frame[12:],  # a VLAN that the switch is not in
     )
     for bad in bad_frames:
         fabric.send("a0", bad, fabric.now_ps)
         assert fabric.advance(fabric.now_ps + 100 * US) == []
-    assert fabric.drops == {DropCause.KERNEL: 4}
+    assert fabric.drops == {DropCause.KERNEL: len(bad_frames)}
     assert survivors(fabric) == list(range(8))
 
 
