@@ -1,4 +1,4 @@
-"""``mrcnic``: generate Verilog, run simulations, show configurations."""
+"""``mrcnic``: generate Verilog, run simulations, read captures, show configurations."""
 
 import importlib.metadata
 import signal
@@ -8,6 +8,7 @@ import click
 
 from .bench import bench
 from .config import config
+from .decode import decode
 from .generate import generate
 from .sim import sim
 
@@ -25,6 +26,7 @@ def cli():
 
 cli.add_command(bench)
 cli.add_command(config)
+cli.add_command(decode)
 cli.add_command(generate)
 cli.add_command(sim)
 

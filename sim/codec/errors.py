@@ -36,8 +36,11 @@ class PacketError(ValueError):
     ----------
     reason : :class:`DropReason`
         Which check failed.
+    packet : :class:`~mrcnic.sim.codec.packet.Packet` or None
+        What the octets say nevertheless, if all that is wrong with them is the ICRC.
     """
 
-    def __init__(self, reason: DropReason, sentence: str):
+    def __init__(self, reason: DropReason, sentence: str, packet=None):
         super().__init__(sentence)
         self.reason = reason
+        self.packet = packet

@@ -2,9 +2,16 @@
 
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.headers import Header
-from mrcnic.hdl.wire.opcodes import Dscp, Opcode
+from mrcnic.hdl.wire.opcodes import Dscp, NackReason, Opcode, Syndrome
 
-__all__ = ["ICRC_OCTETS", "IMMEDIATE_OPCODES", "WRITE_OPCODES", "default_dscp", "extensions"]
+__all__ = [
+    "ICRC_OCTETS",
+    "IMMEDIATE_OPCODES",
+    "VALUE_NAMES",
+    "WRITE_OPCODES",
+    "default_dscp",
+    "extensions",
+]
 
 #: Length of the ICRC, which ends every packet.
 ICRC_OCTETS = headers.ICRC.octets
@@ -21,6 +28,13 @@ WRITE_OPCODES = frozenset({
 
 #: Those of them that carry immediate data.
 IMMEDIATE_OPCODES = frozenset({Opcode.WRITE_LAST_IMM, Opcode.WRITE_ONLY_IMM})
+
+#: Header and field of values that have names.
+VALUE_NAMES = {
+    ("bth", "opcode"): Opcode,
+    ("neth", "reason"): NackReason,
+    ("aeth", "syndrome"): Syndrome,
+}
 
 _CONTROL = {
     Opcode.ACK: (("aeth", headers.AETH),),

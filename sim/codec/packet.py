@@ -237,7 +237,8 @@ class Packet:
                 f"a frame has at least {_MIN_FRAME_OCTETS} octets, not {len(frame)}",
             )
         ethernet, version, octets = Ethernet.decode(frame)
-        return cls(**parse_packet(octets, dialect, version=version), ethernet=ethernet)
+        fields, good = parse_packet(octets, dialect, version=version)
+        return cls(**fields, ethernet=ethernet)._checked(good)
 
     @classmethod
     def decode_ip(cls, octets: bytes, dialect: Dialect = DEFAULT_DIALECT) -> "Packet":
@@ -248,4 +249,10 @@ class Packet:
         PacketError
             If it is not a packet of ours, or does not pass a check.
         """
-        return cls(**parse_packet(octets, dialect))
+        fields, good = parse_packet(octets, dialect)
+        return cls(**fields)._checked(good)
+
+    def _checked(self, icrc_good: bool) -> "Packet":
+        if not icrc_good:
+            raise PacketError(DropReason.ICRC_ERROR, "the ICRC does not match", self)
+        return self

@@ -26,8 +26,10 @@ _BTH_FIELDS = (
 )  # fmt: skip
 
 
-def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None) -> dict[str, Any]:
-    """Return the fields of a :class:`~mrcnic.sim.codec.packet.Packet` by name.
+def parse_packet(
+    octets: bytes, dialect: Dialect, *, version: int | None = None
+) -> tuple[dict[str, Any], bool]:
+    """Read a packet.
 
     Parameters
     ----------
@@ -38,10 +40,15 @@ def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None)
     version : :class:`int`, optional
         Version of the outermost IP header, if the Ethernet type tells it.
 
+    Returns
+    -------
+    The fields of a :class:`~mrcnic.sim.codec.packet.Packet` by name, and whether its ICRC is right,
+    which counts as right if a switch has cut it off.
+
     Raises
     ------
     PacketError
-        If it is not a packet of ours, or does not pass a check.
+        If it is not a packet of ours, or does not pass another check.
     """
     first = inner = read_ip(octets, version=version)
     outer = None
@@ -58,7 +65,7 @@ def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None)
     port = udp["destination_port"]
     if port not in dialect.udp_ports:
         raise PacketError(DropReason.BAD_PORT, f"UDP port {port} is not one of ours")
-    trimmed = first.dscp in dialect.trimmed
+    trimmed, good = first.dscp in dialect.trimmed, True
     for header, there in ((first, octets), (inner, rest)):
         _check_length(len(there) - header.octets, header.payload_length, trimmed)
     bth = BTH.unpack(rest[inner.octets + UDP.octets :])
@@ -69,9 +76,8 @@ def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None)
         _check_length(inner.payload_length, udp["length"], trimmed)
         values, padded = _read_extensions(rest[:-ICRC_OCTETS], at, tables)
         payload = _read_payload(padded, bth)
-        if rest[-ICRC_OCTETS:] != icrc(rest[:-ICRC_OCTETS]):
-            raise PacketError(DropReason.ICRC_ERROR, "the ICRC does not match")
-    return {
+        good = rest[-ICRC_OCTETS:] == icrc(rest[:-ICRC_OCTETS])
+    fields = {
         "source": inner.source,
         "destination": inner.destination,
         "ipv4": inner.version == 4,
@@ -88,6 +94,7 @@ def parse_packet(octets: bytes, dialect: Dialect, *, version: int | None = None)
         "trimmed": trimmed,
         **{name: bth[name] for name in _BTH_FIELDS},
     }
+    return fields, good
 
 
 def _read_outer(octets: bytes, header: IpFields) -> tuple[Outer, int, bytes]:

@@ -29,10 +29,10 @@ from scapy.packet import Packet, Raw, bind_top_down
 
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.icrc import icrc
-from mrcnic.hdl.wire.opcodes import NackReason, Opcode, Syndrome
+from mrcnic.hdl.wire.opcodes import Opcode, Syndrome
 
 from .dialect import DEFAULT_DIALECT
-from .extensions import ICRC_OCTETS, WRITE_OPCODES, extensions
+from .extensions import ICRC_OCTETS, VALUE_NAMES, WRITE_OPCODES, extensions
 
 __all__ = [
     "LAYERS",
@@ -71,20 +71,13 @@ _DEFAULTS = {
     ("icrc", "crc"): None,
 }
 
-#: Fields whose values have names.
-_NAMES = {
-    ("bth", "opcode"): Opcode,
-    ("neth", "reason"): NackReason,
-    ("aeth", "syndrome"): Syndrome,
-}
-
 #: Fields that are shown as decimal numbers; all others of more than a few bits are not.
 _DECIMAL_BITS = 4
 
 
 def _field(header: str, name: str, bits: int) -> BitField:
     default = _DEFAULTS.get((header, name), 0)
-    if names := _NAMES.get((header, name)):
+    if names := VALUE_NAMES.get((header, name)):
         return BitEnumField(name, default, bits, {int(one): one.name for one in names})
     return (BitField if bits <= _DECIMAL_BITS else XBitField)(name, default, bits)
 

@@ -2,42 +2,15 @@ import errno
 import json
 import os
 import re
-import signal
-import sys
 from dataclasses import fields
 
 import pytest
+from command_line import refusal
 
 from mrcnic.hdl.config import PRESETS, NicConfig
 from mrcnic.sim.bench import build
 from mrcnic.sim.cli import generate, transfer
-from mrcnic.sim.cli.main import cli, main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run `mrcnic` in this process; return what it ends with, and what it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mrcnic", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as error:
-            code = error.code
-        return code, *capsys.readouterr()
-
-    return run
-
-
-def refusal(outcome, code):
-    """Return the only line that an unsuccessful command prints on stderr."""
-    assert outcome[0] == code, outcome
-    assert re.fullmatch(r"mrcnic: \S.*\n", outcome[2]), outcome[2]
-    return outcome[2].removeprefix("mrcnic: ").rstrip()
-
+from mrcnic.sim.cli.main import cli
 
 SIZE = ("sim", "transfer", "--size", "1KiB")
 

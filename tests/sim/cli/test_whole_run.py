@@ -15,6 +15,7 @@ from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader
+from tshark import TSHARK, dissected
 
 from mrcnic.hdl.config import PRESETS
 from mrcnic.sim.bench.runner import find_simulator
@@ -129,7 +130,17 @@ def check_captures(folder, result):
             assert frame.sniffed_on == port
             check_frame(frame)
             writes[port] += frame[BTH].opcode in range(0xC6, 0xCC)
+        if TSHARK:
+            check_dissected(dissected(folder / f"{port}.pcapng"), frames)
     assert set(writes.values()) == {result["packets"]}
+
+
+def check_dissected(rows, frames):
+    """Every packet is shown, with a good ICRC, and nothing is found wrong with any."""
+    assert len(rows) == len(frames)
+    for row, frame in zip(rows, frames, strict=True):
+        assert (int(row["mrc.bth.psn"], 0), row["mrc.icrc.status"]) == (frame[BTH].psn, "1")
+        assert not {"_ws.malformed", "_ws.expert.message"} & set(row)
 
 
 def check_frame(frame):
