@@ -1,5 +1,6 @@
 """The kernel's routers carry what the NICs send, as the model's switches do."""
 
+import socket
 import subprocess
 from dataclasses import replace
 from ipaddress import IPv6Address
@@ -206,11 +207,14 @@ def test_what_the_kernel_says_itself_reaches_no_nic(network, fabric):
     before = fabric.foreign
     with network.inside("p0t01") as ip:
         index = ip.link_lookup(ifname="b0")[0]
-        ip.addr("add", index=index, address="fe80::5", prefixlen=64)
-        ip.neigh("replace", dst="fe80::6", lladdr="02:00:00:00:00:06", ifindex=index)
-        ip.addr("del", index=index, address="fe80::5", prefixlen=64)
+        address = {"index": index, "address": "fe80::5", "prefixlen": 64}
+        ip.addr("add", **address)
+        try:
+            with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as talker:
+                talker.sendto(b"hello", ("fe80::1", 9, 0, index))
+        finally:
+            ip.addr("del", **address)
     assert survivors(fabric) == list(range(8))
-    fabric.close()
     assert fabric.foreign > before
 
 

@@ -120,6 +120,7 @@ def test_only_our_own_are_cleaned_up():
         assert foreign in netns.listnetns()
     finally:
         netns.remove(foreign)
+        remove_namespaces(f"mrcnic-{os.getpid()}-999-")
 
 
 def test_missing_rights_are_told():
