@@ -52,6 +52,9 @@ class CommitFifo(wiring.Component):
         Packets. With ``drop_when_full``, ``ready`` is always set.
     abort : ``In(1)``
         Forget the packet; counts together with its last beat only.
+    release : ``In(1)``
+        With the transfer of a beat: the packet stays whatever comes, so what there is of it may
+        be shown. It must not be aborted, and all its further beats must be released as well.
     o : ``Out(stream.Signature(layout))``
         Packets that stayed, in order.
     level : ``Out(range(depth + 1))``
@@ -89,6 +92,7 @@ class CommitFifo(wiring.Component):
         super().__init__({
             "i": In(stream.Signature(layout)),
             "abort": In(1),
+            "release": In(1),
             "o": Out(stream.Signature(layout)),
             "level": Out(range(self.depth + 1)),
             "room": Out(range(self.depth + 1)),
@@ -124,7 +128,7 @@ class CommitFifo(wiring.Component):
             m.d.sync += written.eq(written + 1)
             with m.If(unfit | (self.i.payload.last & self.abort)):
                 m.d.sync += written.eq(committed)
-            with m.Elif(self.i.payload.last):
+            with m.Elif(self.i.payload.last | self.release):
                 m.d.sync += committed.eq(written + 1)
             m.d.sync += self.dropping.eq(unfit & ~self.i.payload.last)
 

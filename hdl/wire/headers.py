@@ -10,7 +10,9 @@ __all__ = [
     "ICRC",
     "IMMDT",
     "IPV6",
+    "LINK_ADDRESS",
     "METH",
+    "NEIGHBOUR",
     "NETH",
     "PETH",
     "RETH",
@@ -113,6 +115,26 @@ IPV6 = Header(
     hop_limit=8,
     source=128,
     destination=128,
+)
+
+#: ICMPv6 neighbour solicitation, type 135, or advertisement, type 136 (RFC 4861, sections 4.3 and
+#: 4.4); the three flags are of the advertisement and reserved in the solicitation.
+NEIGHBOUR = Header(
+    type=8,
+    code=8,
+    checksum=16,
+    router=1,
+    solicited=1,
+    override=1,
+    reserved=29,
+    target=128,
+)
+
+#: Option that holds a link-layer address: type 1 the sender's, 2 the target's (RFC 4861, 4.6.1).
+LINK_ADDRESS = Header(
+    type=8,
+    length=8,  # in units of 8 octets
+    address=48,
 )
 
 #: Segment routing header up to its segment list (RFC 8754, section 2).
