@@ -1,0 +1,134 @@
+"""Layouts inside the room. No logic."""
+
+from amaranth.lib import data, enum
+
+from mrcnic.hdl import rows
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor.inwards import RxEndpoint
+from mrcnic.hdl.descriptor.sizes import index_bits
+from mrcnic.hdl.wire.layout import HeaderLayout
+
+__all__ = [
+    "ENDPOINT_QP",
+    "Confirmation",
+    "EndpointSend",
+    "FoundEndpoint",
+    "Operation",
+    "PeerWrite",
+    "ProbeEcho",
+    "StatusNotice",
+]
+
+#: QPN of endpoint packets.
+ENDPOINT_QP = 2
+
+
+class Operation(enum.Enum, shape=2):
+    """What an endpoint request asks for."""
+
+    PORT_STATUS = 0
+    PROBE = 1
+
+
+class PeerWrite(data.StructLayout):
+    """The host has written the row of a remote NIC."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "valid": 1,
+            "peer": index_bits(config.peers),
+            "row": HeaderLayout(rows.PEER_ROW),
+        })
+
+
+class EndpointSend(data.StructLayout):
+    """An endpoint packet to be sent.
+
+    Members
+    -------
+    peer, own : row of the remote NIC, or the NIC itself
+    plane : by which port
+    fixed, ev : 1, 32
+        With this EV; otherwise one of that plane by chance.
+    response, operation, identifier : 1, Operation, 16
+    mask : lanes
+        Of a request: ports that work.
+    tx_timestamp : 16
+        Of a response: what the request said. Requests get theirs in the lane.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "peer": index_bits(config.peers),
+            "own": 1,
+            "plane": index_bits(config.lanes),
+            "fixed": 1,
+            "ev": 32,
+            "response": 1,
+            "operation": Operation,
+            "identifier": 16,
+            "mask": config.lanes,
+            "tx_timestamp": 16,
+        })
+
+
+class FoundEndpoint(data.StructLayout):
+    """An endpoint packet that came in, and whose it is.
+
+    Members
+    -------
+    endpoint : :class:`~mrcnic.hdl.descriptor.inwards.RxEndpoint`
+    own : 1
+        The NIC itself has sent it.
+    known, peer : 1, ...
+        Row of the remote NIC that has, if there is one.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "endpoint": RxEndpoint(config),
+            "own": 1,
+            "known": 1,
+            "peer": index_bits(config.peers),
+        })
+
+
+class StatusNotice(data.StructLayout):
+    """A remote NIC tells which of its ports work."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "peer": index_bits(config.peers),
+            "identifier": 16,
+            "mask": config.lanes,
+        })
+
+
+class Confirmation(data.StructLayout):
+    """A remote NIC has heard which of our ports work."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"peer": index_bits(config.peers), "identifier": 16})
+
+
+class ProbeEcho(data.StructLayout):
+    """A probe that came back, or its answer; for a cycle.
+
+    Members
+    -------
+    valid : 1
+    lane : port it came in by
+    peer, identifier, tx_timestamp : which probe, and when it was sent
+    marked : 1
+        It met congestion on its way here.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "valid": 1,
+            "lane": index_bits(config.lanes),
+            "peer": index_bits(config.peers),
+            "identifier": 16,
+            "tx_timestamp": 16,
+            "marked": 1,
+        })
