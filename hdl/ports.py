@@ -14,8 +14,6 @@ __all__ = ["NicPorts"]
 class NicPorts(wiring.Component):
     """A :class:`~mrcnic.hdl.nic.Nic` with flat ports, to be used from Verilog.
 
-    Clock and reset are ``clk`` and ``rst`` (synchronous, active high).
-
     Parameters
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
@@ -23,6 +21,8 @@ class NicPorts(wiring.Component):
 
     Members
     -------
+    clk, rst
+        Clock of everything, and reset (synchronous, active high); not members, but ports.
     s_axis_rx<p>_tdata, tkeep, tvalid, tready, tlast, tuser
         Frames from the MAC of port p; ``tuser`` in the last beat: a bad frame. Always ready.
     m_axis_tx<p>_tdata, tkeep, tvalid, tready, tlast

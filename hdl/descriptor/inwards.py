@@ -113,6 +113,7 @@ class ReceiveCompletion(data.StructLayout):
     -------
     qp : index of the QP
     immediate : 32
+        The number that came with it.
     octets : 32
         Length of the message.
     """

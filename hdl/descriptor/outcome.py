@@ -42,7 +42,16 @@ class Status(enum.Enum, shape=4):
 
 
 class Completion(data.StructLayout):
-    """End of a work request. In the order of the requests, per QP."""
+    """End of a work request. In the order of the requests, per QP.
+
+    Members
+    -------
+    qp : index of the QP
+    identifier : 32
+        Of the request.
+    status : :class:`Status`
+        How it ended.
+    """
 
     def __init__(self, config: NicConfig):
         super().__init__({

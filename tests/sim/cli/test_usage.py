@@ -61,8 +61,9 @@ SIZE = ("sim", "transfer", "--size", "1KiB")
         ([*SIZE, "--seed", "x"], "'x' is not a valid integer"),
         ([*SIZE, "--fast"], "No such option"),
         (["config", "--preset", "huge"], "there is no preset huge"),
-        (["generate"], "Missing option '-o'"),
+        (["generate"], "give -o, --interface, or both"),
         (["generate", "-o", "."], "is a directory"),
+        (["generate", "--interface", "."], "is a directory"),
         (["generate", "-o", "nic.v", "--name", "2nic"], "--name takes a Verilog identifier"),
         (["generate", "-o", "nic.v", "--set", "mtu=0"], "mtu must be a power of two"),
     ],
@@ -96,7 +97,9 @@ def test_kernel_that_cannot_be_the_fabric_is_told_before_the_build(run, tmp_path
 def test_generate_tells_what_it_cannot_write_before_it_works(run, tmp_path, monkeypatch):
     monkeypatch.setattr(generate, "nic_verilog", lambda *_, **__: pytest.fail("was made"))
     (tmp_path / "file").touch()
-    assert refusal(run("generate", "-o", "file/nic.v"), 1).startswith("cannot write ")
+    for options in (["-o", "file/nic.v"], ["-o", "nic.v", "--interface", "file/nic.json"]):
+        assert refusal(run("generate", *options), 1).startswith("cannot write ")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_what_is_no_file_is_written_as_it_is(run, tmp_path, monkeypatch):

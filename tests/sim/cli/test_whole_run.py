@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -255,20 +256,36 @@ def test_interrupted_build_leaves_no_compiler_and_does_not_count(tmp_path):
 
 def test_generate_writes_a_module_with_axi_ports(tmp_path):
     with Command(
-        tmp_path, "generate", "--preset", "tiny", "--name", "nic", "-o", "v/n.v"
-    ) as command:
+        tmp_path, "generate", "--preset", "tiny", "--name", "nic", "-o", "v/n.v",
+        "--interface", "n.json",
+    ) as command:  # fmt: skip
         code, out, err = command.end()
     text = (tmp_path / "v/n.v").read_text()
     assert (code, err) == (0, "")
-    assert out == f"v/n.v: module nic, {text.count(chr(10)):,} lines\n"
-    ports = set(
-        re.search(r"^module nic\(([^)]*)\)", text, re.MULTILINE)[1].replace(",", "").split()
+    ports = verilog_ports(text, "nic")
+    assert out == (
+        f"v/n.v: module nic, {text.count(chr(10)):,} lines\nn.json: {len(ports)} ports of nic\n"
     )
     assert {
         "clk", "rst", "s_axis_rx0_tdata", "m_axis_tx0_tdata", "mac0_aligned", "m_axi0_araddr",
         "m_axi0_awaddr", "s_axil_awaddr", "s_axis_wr_tdata", "m_axis_cq_tdata", "m_axis_rq_tdata",
-    } <= ports  # fmt: skip
+    } <= set(ports)  # fmt: skip
     assert not any("__" in port for port in ports)
+
+    interface = json.loads((tmp_path / "n.json").read_text())
+    assert interface["module"] == "nic"
+    assert interface["config"] == asdict(PRESETS["tiny"])
+    assert len(interface["ports"]) == len(ports)
+    assert {port["name"]: (port["direction"], port["width"]) for port in interface["ports"]} == (
+        ports
+    )
+
+
+def verilog_ports(text, module) -> dict[str, tuple[str, int]]:
+    """Return direction and width of each port, by what the Verilog says."""
+    body = re.search(rf"^module {module}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)[0]
+    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
+    return {name: (direction, int(top or 0) + 1) for direction, top, name in found}
 
 
 def test_interrupted_generate_leaves_nothing(tmp_path):
