@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 
-from .frame import INNER_SKEW, FrameBeat, InnerBeat
+from .frame import START_SKEW, START_UNIT, FrameBeat, InnerBeat
 
 __all__ = ["Decapsulator"]
 
@@ -14,12 +14,14 @@ __all__ = ["Decapsulator"]
 class Decapsulator(wiring.Component):
     """Move the inner packet of each frame to the start of a beat.
 
-    A beat is made of the end of a beat and the start of the next one, so a multiplexer of one
-    input for each 8 octets of a beat does it. Where the last beat of a frame leaves octets over,
-    they follow a cycle later, which is when the next frame's first beat makes nothing yet.
+    A beat is made of the end of a beat and the start of the next one: first the pair of them is
+    moved by 4 octets or not, then a multiplexer has one input for each 8 octets of a beat. Where
+    the last beat of a frame leaves octets over, they follow a cycle later, which is when the next
+    frame's first beat makes nothing yet.
 
-    Latency is two cycles from the beat with the last octet that is needed; one beat per cycle
-    passes, without a bubble between frames.
+    The output is combinational, for whoever takes it to keep it where it is needed: a beat comes
+    out in the cycle in which the last octet comes in that it needs. One beat per cycle passes,
+    without a bubble between frames.
 
     Parameters
     ----------
@@ -42,60 +44,49 @@ class Decapsulator(wiring.Component):
         m = Module()
 
         octets = self.config.beat_octets
-        word_bits = (octets // 8).bit_length() - 1
+        unit_bits = (octets // START_UNIT).bit_length() - 1
         now = self.i
-        octets_now = Signal(len(self.o.octets))
-        m.d.comb += octets_now.eq(Cat(now.end, now.index) + 1)
 
-        def place(notes):
-            return INNER_SKEW + 8 * notes.start[:word_bits] if word_bits else INNER_SKEW
-
-        # The beat before, as long as octets of it are to be used.
-        held = Signal()
+        # The beat before: valid until it is replaced, or for a cycle if it is the last one.
         before = Signal.like(self.i)
-        before_octets = Signal.like(octets_now)
-        is_start = Signal()  # the inner packet starts in it
-        is_empty = Signal()  # the frame ended before the inner packet started
-
-        # A beat that is not needed any more is not held: too early, or used up in this cycle.
-        starts_in = now.notes.start[word_bits:]
-        remains = now.end >= place(now.notes)
         with m.If(now.valid):
-            m.d.sync += [before.eq(now), before_octets.eq(octets_now)]
-            m.d.sync += is_start.eq(now.index <= starts_in)
-            m.d.sync += is_empty.eq((now.index < starts_in) | ((now.index == starts_in) & ~remains))
-            with m.If(now.last):
-                m.d.sync += held.eq((now.index <= starts_in) | remains)
-            with m.Else():
-                m.d.sync += held.eq(now.index >= starts_in)
+            m.d.sync += [before[n].eq(now[n]) for n, _ in FrameBeat(self.config) if n != "notes"]
+            with m.If(now.first):
+                m.d.sync += before.notes.eq(now.notes)
         with m.Elif(before.last):
-            m.d.sync += held.eq(0)
+            m.d.sync += before.valid.eq(0)
 
-        # Its rest alone, or joined with the start of this beat.
-        flushes = Signal()
-        joins = Signal()
-        m.d.comb += flushes.eq(held & before.last)
-        m.d.comb += joins.eq(held & ~before.last & now.valid)
-        ends = now.last & (now.end < place(before.notes))
-        end = Mux(flushes, before.end, now.end) - place(before.notes)
-        both = Cat(before.data, now.data)
-        joined = [
-            both[8 * at : 8 * (at + octets)] for at in range(INNER_SKEW, INNER_SKEW + octets, 8)
-        ]
-        with m.Switch(before.notes.start[:word_bits]):
-            for word, beat in enumerate(joined):
-                with m.Case(word) if word_bits else m.Default():
-                    m.d.sync += self.o.data.eq(beat)
-
-        m.d.sync += [
-            self.o.valid.eq(flushes | joins),
-            self.o.first.eq(is_start),
-            self.o.last.eq(flushes | ends),
-            self.o.end.eq(Mux(flushes | ends, end[: len(self.o.end)], octets - 1)),
-            self.o.empty.eq(flushes & is_empty),
-            self.o.bad.eq(Mux(flushes, before.bad, now.bad)),
-            self.o.octets.eq(Mux(flushes, before_octets, octets_now)),
+        # Its rest alone, or joined with the start of this beat. A frame that ends before its inner
+        # packet starts makes a beat as well.
+        start = before.notes.start
+        place = START_SKEW + START_UNIT * start[:unit_bits]
+        starts_in = start[unit_bits:]
+        reached = before.index >= starts_in
+        begins = before.index <= starts_in
+        flushes = before.last & (begins | (before.end >= place))
+        joins = ~before.last & reached & now.valid
+        ends = now.last & (now.end < place)
+        ended = before.last | ends
+        end = (Mux(before.last, before.end, now.end) - place)[: len(self.o.end)]
+        of_last = {name: Mux(before.last, before[name], now[name]) for name in ("bad", "index")}
+        length = Cat(Mux(before.last, before.end, now.end), of_last["index"]) + 1
+        m.d.comb += [
+            self.o.valid.eq(before.valid & (flushes | joins)),
+            self.o.first.eq(begins),
+            self.o.last.eq(ended),
+            self.o.late.eq(before.last),
+            self.o.end.eq(Mux(ended, end, octets - 1)),
+            self.o.bad.eq(of_last["bad"]),
+            self.o.octets.eq(length),
             self.o.notes.eq(before.notes),
         ]
+
+        both = Cat(before.data, now.data)
+        moved = Signal(16 * octets - 8 * START_UNIT)
+        m.d.comb += moved.eq(Mux(start[0], both[8 * START_UNIT :], both[: len(moved)]))
+        with m.Switch(start[1:unit_bits]):
+            for number, at in enumerate(range(START_SKEW, octets, 2 * START_UNIT)):
+                with m.Case(number) if unit_bits > 1 else m.Default():
+                    m.d.comb += self.o.data.eq(moved[8 * at : 8 * (at + octets)])
 
         return m

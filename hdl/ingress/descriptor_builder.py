@@ -1,6 +1,6 @@
 """Receive descriptors, out of headers."""
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,13 +13,19 @@ from .header_collector import HEADER_OCTETS, HeaderView, is_write
 
 __all__ = ["DescriptorBuilder"]
 
+#: What stands before an IPv4 address in ``::ffff:0:0/96`` (RFC 4291, section 2.5.5.2).
+_MAPPED = 0xFFFF
+
 
 class DescriptorBuilder(wiring.Component):
     """Put the fields of a packet's headers where the engine expects them. No registers.
 
     Congestion was experienced if the outer header says so or the inner one does (RFC 6040,
     section 4.2). The EV is made of the UDP source port and the low half of the flow label of the
-    inner header.
+    inner header; behind an IPv4 header, the latter half is zero.
+
+    Of a trimmed packet there are the BTH, the METH, and the TSETH if the BTH promises one. All else
+    is zero.
 
     Parameters
     ----------
@@ -49,6 +55,7 @@ class DescriptorBuilder(wiring.Component):
 
         header = HeaderView(self.headers)
         bth = header.bth
+        notes = self.i.notes
         has_timestamp = is_write(bth.opcode) & bth.timestamped
         m.d.comb += [
             self.o.opcode.eq(bth.opcode),
@@ -56,13 +63,15 @@ class DescriptorBuilder(wiring.Component):
             self.o.psn.eq(bth.psn),
             self.o.ack_request.eq(bth.ack_request),
             self.o.retransmission.eq(bth.retransmission),
-            self.o.ce.eq(self.i.notes.ce | (header.ipv6.ecn == Ecn.CE)),
+            self.o.ce.eq(notes.ce | (~notes.ipv4 & (header.ipv6.ecn == Ecn.CE))),
             self.o.pad.eq(bth.pad),
-            self.o.trimmed.eq(self.i.notes.trimmed),
-            self.o.last_hop.eq(self.i.notes.last_hop),
+            self.o.trimmed.eq(notes.trimmed),
+            self.o.last_hop.eq(notes.last_hop),
         ]
+        mapped = Cat(header.ipv4.source, Const(_MAPPED, 128 - len(header.ipv4.source)))
+        m.d.comb += self.o.source.eq(Mux(notes.ipv4, mapped, header.ipv6.source))
 
-        label, source = header.ipv6.flow_label[:16], header.udp.source_port
+        label, source = Mux(notes.ipv4, 0, header.ipv6.flow_label[:16]), header.udp.source_port
         m.d.comb += self.o.ev.eq(Mux(self.settings.swap_ev, Cat(source, label), Cat(label, source)))
 
         body = self.o.body
@@ -77,10 +86,17 @@ class DescriptorBuilder(wiring.Component):
             with m.Case(Opcode.PROBE):
                 m.d.comb += body.probe.eq(header.probe)
                 m.d.comb += self.o.tx_timestamp.eq(header.probe.tx_timestamp)
+            with m.Case(Opcode.ENDPOINT_REQUEST):
+                m.d.comb += body.request.eq(header.request)
+                m.d.comb += self.o.tx_timestamp.eq(header.request.tx_timestamp)
+            with m.Case(Opcode.ENDPOINT_RESPONSE):
+                m.d.comb += body.response.eq(header.response)
+                m.d.comb += self.o.tx_timestamp.eq(header.response.tx_timestamp)
             with m.Default():
                 m.d.comb += body.write.meth.eq(header.meth)
-                m.d.comb += body.write.reth.eq(header.reth)
-                m.d.comb += body.write.immediate.eq(header.immediate)
+                with m.If(~notes.trimmed):
+                    m.d.comb += body.write.reth.eq(header.reth)
+                    m.d.comb += body.write.immediate.eq(header.immediate)
                 with m.If(has_timestamp):
                     m.d.comb += self.o.tx_timestamp.eq(header.tseth.tx_timestamp)
 

@@ -5,79 +5,82 @@ from amaranth.lib import data
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxDescriptor
 from mrcnic.hdl.wire import headers
+from mrcnic.hdl.wire.layout import HeaderLayout
 
 __all__ = [
-    "INNER_SKEW",
+    "MAX_FRAME_OCTETS",
     "MAX_SRH_UNITS",
+    "START_SKEW",
+    "START_UNIT",
     "FrameBeat",
     "FrameNotes",
     "HeaderFields",
     "InnerBeat",
     "Piece",
     "QueuedFields",
-    "max_frame_octets",
 ]
+
+#: Longest frame that is taken, without its check sequence; longer ones are oversize.
+MAX_FRAME_OCTETS = 9216
 
 #: Longest segment routing header that is skipped: its header_length. Eight segments take 16 of it,
 #: which leaves 64 octets for TLVs.
 MAX_SRH_UNITS = 24
 
-#: Inner packets start at so many octets past a multiple of 8: an Ethernet header takes 14, an IPv6
-#: header and any routing header take multiples of 8.
-INNER_SKEW = headers.ETHERNET.octets % 8
+#: Inner packets start at so many octets past a multiple of 4: an Ethernet header takes 14, all
+#: other headers multiples of 4.
+START_UNIT = 4
+START_SKEW = headers.ETHERNET.octets % START_UNIT
 
 #: Width of a frame's length, in octets.
 _LENGTH_BITS = 15
 
 
-def max_frame_octets(config: NicConfig) -> int:
-    """Return the length of the longest frame that is looked at; longer ones are oversize.
-
-    Examples
-    --------
-    >>> max_frame_octets(NicConfig())
-    4442
-    """
-    outer = headers.ETHERNET.octets + headers.IPV6.octets + 8 * (MAX_SRH_UNITS + 1)
-    inner = headers.IPV6.octets + headers.UDP.octets + headers.BTH.octets
-    extension = (headers.METH, headers.TSETH, headers.RETH, headers.IMMDT, headers.ICRC)
-    return outer + inner + sum(header.octets for header in extension) + config.mtu
-
-
 class FrameNotes(data.StructLayout):
-    """What the first 64 octets of a frame say. The same in all beats of the frame.
+    """What the first 70 octets of a frame say, without a verdict.
 
     Members
     -------
     disabled : 1
         The port was not enabled when the frame began.
-    not_ipv6, bad_version, foreign, bad_srh, srh_unsupported, bad_next_header : 1
-        Reasons to drop it. ``foreign``: the outer header is not for this port.
+    tags : 2
+        VLAN tags.
+    other_vlan, not_ip, bad_version : 1
+        Tags other than those of the port; neither IPv6 nor IPv4; another version than the type
+        says.
+    ipv4 : 1
+        IPv4, which is its own inner packet.
+    tunnel, routed : 1
+        There is an outer IPv6 header; a routing header follows it.
+    own : 1
+        The outermost destination starts with block and uSID of the port.
     trimmed, last_hop, ce : 1
-        From the traffic class of the outermost IPv6 header; ``last_hop`` only with ``trimmed``.
-    tunnel : 1
-        There is an outer IPv6 header.
-    start : 5
-        The inner packet starts at octet ``6 + 8 * start``.
+        From the traffic class of the outermost IP header; ``last_hop`` only with ``trimmed``.
+    start : 7
+        The inner packet starts at octet ``START_SKEW + START_UNIT * start``.
     payload_length : 16
         Of the outermost IPv6 header.
+    srh : ``HeaderLayout(SRH)``
+        Of the routing header, where there is one.
     """
 
     def __init__(self):
         super().__init__({
             "disabled": 1,
-            "not_ipv6": 1,
+            "tags": 2,
+            "other_vlan": 1,
+            "not_ip": 1,
             "bad_version": 1,
-            "foreign": 1,
-            "bad_srh": 1,
-            "srh_unsupported": 1,
-            "bad_next_header": 1,
+            "ipv4": 1,
+            "tunnel": 1,
+            "routed": 1,
+            "own": 1,
             "trimmed": 1,
             "last_hop": 1,
             "ce": 1,
-            "tunnel": 1,
-            "start": 5,
+            "start": 7,
             "payload_length": 16,
+            "srh": HeaderLayout(headers.SRH),
         })
 
 
@@ -88,8 +91,8 @@ class FrameBeat(data.StructLayout):
     -------
     valid : 1
         There is a beat.
-    last : 1
-        Last of its frame.
+    first, last : 1
+        First and last of its frame.
     data : ``8 * beat_octets``
         Octets, the first in the least significant bits.
     end : ``range(beat_octets)``
@@ -98,16 +101,18 @@ class FrameBeat(data.StructLayout):
         With ``last``: the MAC says that the frame is bad.
     index : number of the beat within its frame; stays at its highest value in longer ones
     notes : :class:`FrameNotes`
+        With ``first``.
     """
 
     def __init__(self, config: NicConfig):
         super().__init__({
             "valid": 1,
+            "first": 1,
             "last": 1,
             "data": 8 * config.beat_octets,
             "end": range(config.beat_octets),
             "bad": 1,
-            "index": range(max_frame_octets(config) // config.beat_octets + 2),
+            "index": range(MAX_FRAME_OCTETS // config.beat_octets + 2),
             "notes": FrameNotes(),
         })
 
@@ -120,13 +125,14 @@ class InnerBeat(data.StructLayout):
     Members
     -------
     valid, first, last, data, end : as in :class:`FrameBeat`
-    empty : 1
-        With ``last``: the frame ended before the inner packet started.
+    late : 1
+        With ``last``: it comes a cycle later after the frame's last beat than others do.
     bad : 1
         With ``last``: as in :class:`FrameBeat`.
     octets : 15
         With ``last``: length of the frame.
     notes : :class:`FrameNotes`
+        The same in all beats.
     """
 
     def __init__(self, config: NicConfig):
@@ -136,7 +142,7 @@ class InnerBeat(data.StructLayout):
             "last": 1,
             "data": 8 * config.beat_octets,
             "end": range(config.beat_octets),
-            "empty": 1,
+            "late": 1,
             "bad": 1,
             "octets": _LENGTH_BITS,
             "notes": FrameNotes(),
@@ -167,10 +173,17 @@ class QueuedFields(data.StructLayout):
 
 
 class HeaderFields(data.StructLayout):
-    """A receive descriptor as far as the headers tell."""
+    """A receive descriptor as far as the headers tell, and the peer's address.
+
+    Members
+    -------
+    source : 128
+        Source of the inner packet; an IPv4 address as in ``::ffff:0:0/96`` (RFC 4291).
+    """
 
     def __init__(self, config: NicConfig):
-        super().__init__(_members(config, without=("lane", "octets", "payload", "no_room")))
+        members = _members(config, without=("lane", "octets", "payload", "no_room"))
+        super().__init__({**members, "source": 128})
 
 
 def _members(config, without):

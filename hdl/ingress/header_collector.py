@@ -11,11 +11,22 @@ from mrcnic.hdl.wire.opcodes import Opcode
 
 from .frame import InnerBeat
 
-__all__ = ["BTH_AT", "HEADER_OCTETS", "HeaderCollector", "HeaderView", "is_write", "with_immediate"]
+__all__ = [
+    "BTH_AT",
+    "HEADER_OCTETS",
+    "IP_SAVING",
+    "HeaderCollector",
+    "HeaderView",
+    "is_write",
+    "with_immediate",
+]
 
 UDP_AT = headers.IPV6.octets
 
-#: Offset of the BTH in an inner packet.
+#: By so much an IPv4 header is shorter than one of IPv6.
+IP_SAVING = headers.IPV6.octets - headers.IPV4.octets
+
+#: Offset of the BTH in an inner packet of IPv6.
 BTH_AT = UDP_AT + headers.UDP.octets
 
 _EXTENSION_AT = BTH_AT + headers.BTH.octets
@@ -40,11 +51,12 @@ class HeaderView:
     Parameters
     ----------
     octets : :class:`~amaranth.hdl.Value`
-        First octets of an inner packet.
+        First octets of an inner packet, as :class:`HeaderCollector` puts them.
 
     Attributes
     ----------
-    ipv6, udp, bth, meth, tseth, reth, immediate, seth, cc_state, nack, ack, probe : views
+    ipv6, ipv4, udp, bth, meth, tseth, reth, immediate : views
+    seth, cc_state, nack, ack, probe, request, response : views
         Headers. ``reth`` and ``immediate`` are where the flag of the BTH says that they are.
     """
 
@@ -59,6 +71,7 @@ class HeaderView:
             return data.View(layout, Mux(self.bth.timestamped, late.as_value(), early.as_value()))
 
         self.ipv6 = at(headers.IPV6, 0)
+        self.ipv4 = at(headers.IPV4, 0)
         self.udp = at(headers.UDP, UDP_AT)
         self.bth = at(headers.BTH, BTH_AT)
         self.meth = at(headers.METH, _EXTENSION_AT)
@@ -71,14 +84,20 @@ class HeaderView:
         self.nack = at(headers.NETH, _EXTENSION_AT)
         self.ack = at(headers.AETH, _EXTENSION_AT)
         self.probe = at(headers.PETH, _EXTENSION_AT)
+        self.request = at(headers.ERTH, _EXTENSION_AT)
+        self.response = at(headers.EETH, _EXTENSION_AT)
 
 
 class HeaderCollector(wiring.Component):
     """Keep the first octets of each inner packet, and hand on its beats.
 
     In the cycle in which a beat is at ``o``, its octets are among the headers already. With beats
-    of 64 octets the headers are complete six cycles after the MAC's first beat, 142 octets of
-    them included. What a short packet does not have is left over from others.
+    of 64 octets the headers are complete at most three cycles after the beat of the frame with the
+    last of them; so four after the first beat of a frame without routing header. What a short
+    packet does not have is left over from others.
+
+    All headers from the UDP header on are where an IPv6 header would leave them, also behind an
+    IPv4 header.
 
     Parameters
     ----------
@@ -127,6 +146,11 @@ class HeaderCollector(wiring.Component):
                 for number, row in enumerate(rows):
                     with m.Case(number):
                         m.d.sync += row.eq(self.i.data)
-        m.d.comb += self.headers.eq(Cat(rows))
+        octets = Cat(rows)[: 8 * HEADER_OCTETS]
+        with m.If(self.o.notes.ipv4):
+            behind = octets[8 * (UDP_AT - IP_SAVING) : 8 * (HEADER_OCTETS - IP_SAVING)]
+            m.d.comb += self.headers.eq(Cat(octets[: 8 * UDP_AT], behind))
+        with m.Else():
+            m.d.comb += self.headers.eq(octets)
 
         return m

@@ -1,13 +1,13 @@
 """Invariant CRC of received packets."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.packet.crc_pipeline import CrcPipeline
 from mrcnic.hdl.packet.keep import end_to_keep
-from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK
+from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK, ICRC_MASK_IPV4
 
 from .frame import InnerBeat
 
@@ -15,6 +15,8 @@ __all__ = ["IcrcChecker"]
 
 #: CRC of any packet together with its own CRC, least significant octet first.
 _RESIDUE = 0x2144DF1C
+
+_MASKS = (ICRC_MASK, ICRC_MASK_IPV4)
 
 
 class IcrcChecker(wiring.Component):
@@ -59,8 +61,8 @@ class IcrcChecker(wiring.Component):
         m.submodules.pipeline = pipeline = self._pipeline
         octets = self.config.beat_octets
         masks = [
-            int.from_bytes(ICRC_MASK[start : start + octets], "little")
-            for start in range(0, len(ICRC_MASK), octets)
+            [int.from_bytes(mask[start : start + octets], "little") for mask in _MASKS]
+            for start in range(0, max(map(len, _MASKS)), octets)
         ]
 
         # Fields that may change on the way count as ones, and octets after the end as zeros.
@@ -74,9 +76,9 @@ class IcrcChecker(wiring.Component):
         with m.Else():
             m.d.comb += number.eq(index)
         with m.Switch(number):
-            for beat, value in enumerate(masks):
+            for beat, (of_ipv6, of_ipv4) in enumerate(masks):
                 with m.Case(beat):
-                    m.d.comb += mask.eq(value)
+                    m.d.comb += mask.eq(Mux(self.i.notes.ipv4, of_ipv4, of_ipv6))
         with m.If(self.i.valid & (number != len(masks))):
             m.d.sync += index.eq(number + 1)
         m.d.comb += keep.eq(end_to_keep(self.i.end, octets))

@@ -1,4 +1,4 @@
-"""Ethernet, outer IPv6 and segment routing header of a received frame."""
+"""Ethernet, VLAN tags, outermost IP header and routing header of a received frame."""
 
 from itertools import pairwise
 from operator import index
@@ -13,43 +13,39 @@ from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.keep import keep_to_end
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.layout import HeaderLayout
-from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader, Role
+from mrcnic.hdl.wire.opcodes import Ecn, NextHeader, Role
 
-from .frame import INNER_SKEW, MAX_SRH_UNITS, FrameBeat, FrameNotes
+from .frame import START_SKEW, START_UNIT, FrameBeat
+from .tag_reader import TAGS_MAX, TagNotes, TagReader
 
 __all__ = ["OuterParser"]
 
-#: Octets that the notes are made of: up to the fixed part of a segment routing header.
-_WINDOW = 64
+#: Octets from the IP header on that the notes are made of.
+_LOOK_OCTETS = headers.IPV6.octets + headers.SRH.octets
 
-_IPV6_AT = headers.ETHERNET.octets
-_SRH_AT = _IPV6_AT + headers.IPV6.octets
+#: Where the outermost IP header is in an untagged frame, and the octets that it may end at.
+_IP_AT = headers.ETHERNET.octets
+_WINDOW = _IP_AT + TAGS_MAX * headers.VLAN.octets + _LOOK_OCTETS
 
-#: Where inner packets start, in the units of ``FrameNotes.start``.
-_START_PLAIN = (_IPV6_AT - INNER_SKEW) // 8
-_START_TUNNEL = (_SRH_AT - INNER_SKEW) // 8
+#: Beats that are looked at together at the least: the tags are read from all but the oldest.
+_BEATS_MIN = 2
 
-_SRH_TYPE = 4  # RFC 8754, section 2
-_MAX_LAST_ENTRY = 7
+
+def _starts(octet):
+    return (octet - START_SKEW) // START_UNIT
 
 
 class OuterParser(wiring.Component):
-    """Find out whether a frame is for this port, and where the inner packet starts.
+    """Find out what stands in front of the inner packet of a frame, and where that starts.
 
     A frame whose outermost IPv6 header says next header 41, or 43 for a routing header, is a
-    tunnel: it is taken if the first 48 bits of the destination are the block and the uSID of this
-    port (docs/protocol.md, "EV and uSID layout"). Any other frame is its own inner packet, and
-    its destination is checked elsewhere.
-
-    Of a segment routing header (RFC 8754), what is malformed is refused; what is well-formed is
-    skipped by its length if no segment is left. Well-formed ones with segments left, with more
-    than eight segments, or with ``header_length`` above 24 are refused as not supported. Routing
-    headers of other types are skipped if no segment is left (RFC 8200, section 4.4).
+    tunnel. Any other frame is its own inner packet. Nothing is refused here.
 
     Whether the port is enabled is looked at in the first beat of a frame and at no other time.
 
-    Latency is two cycles with beats of 64 octets or more; with smaller ones, a beat leaves when
-    the 64 octets from it on are there, or the rest of the frame. One beat per cycle passes.
+    A beat leaves when the next one comes, one cycle later at the soonest; with beats of less than
+    64 octets, when the 70 octets from it on are there. The rest of a frame never waits. One beat
+    per cycle passes. The input is looked at as it comes, so it should come out of a register.
 
     Parameters
     ----------
@@ -66,7 +62,7 @@ class OuterParser(wiring.Component):
     settings : ``In(Settings(config))``
         Settings.
     o : ``Out(FrameBeat(config))``
-        The same with notes.
+        The same with notes; combinational.
     """
 
     def __init__(self, config: NicConfig, *, port: int):
@@ -91,86 +87,98 @@ class OuterParser(wiring.Component):
             "bad": 1,
             "enabled": 1,
         })
-        line = [Signal(entry, name=f"entry_{n}") for n in range(max(1, _WINDOW // octets))]
-        head, newest = line[0], line[-1]
-
-        m.d.comb += self.i.ready.eq(1)
-
-        # Beats move up when another one comes, and when no more is to come of this frame.
-        moves = Signal()
-        m.d.comb += moves.eq(self.i.valid | ~newest.valid | newest.last)
+        beats = max(_BEATS_MIN, -(-_WINDOW // octets))
+        line = [Signal(entry, name=f"entry_{n}") for n in range(beats)]
+        head, newest, arriving = line[0], line[-2], line[-1]  # the last one is the input
 
         beat = self.i.payload
         inside = Signal()  # within a frame
         with m.If(self.i.valid):
             m.d.sync += inside.eq(~beat.last)
+        m.d.comb += self.i.ready.eq(1)
+        m.d.comb += [
+            arriving.valid.eq(self.i.valid),
+            arriving.first.eq(~inside),
+            arriving.last.eq(beat.last),
+            arriving.data.eq(beat.data),
+            arriving.end.eq(keep_to_end(beat.keep)),
+            arriving.bad.eq(beat.user),
+            arriving.enabled.eq(self.settings.port[self.port].enable),
+        ]
+
+        # Beats move up when another one comes, and when no more is to come of this frame.
+        moves = Signal()
+        m.d.comb += moves.eq(arriving.valid | ~newest.valid | newest.last)
         with m.If(moves):
             m.d.sync += [older.eq(newer) for older, newer in pairwise(line)]
-            m.d.sync += [
-                newest.valid.eq(self.i.valid),
-                newest.first.eq(~inside),
-                newest.last.eq(beat.last),
-                newest.data.eq(beat.data),
-                newest.end.eq(keep_to_end(beat.keep)),
-                newest.bad.eq(beat.user),
-                newest.enabled.eq(self.settings.port[self.port].enable),
-            ]
 
-        notes = Signal(FrameNotes())
-        m.d.comb += self._look(Cat(older.data for older in line)[: 8 * _WINDOW], notes)
-        m.d.comb += notes.disabled.eq(~head.enabled)
+        # The tags are read a cycle ahead of the rest, which stands behind them.
+        m.submodules.tag_reader = tag_reader = TagReader(self.config, port=self.port)
+        tags = Signal(TagNotes())
+        m.d.comb += tag_reader.octets.eq(Cat(entry.data for entry in line[1:]))
+        m.d.comb += tag_reader.settings.eq(self.settings)
+        with m.If(moves):
+            m.d.sync += tags.eq(tag_reader.o)
 
-        m.d.sync += self.o.valid.eq(head.valid & moves)
-        with m.If(head.valid & moves):
-            m.d.sync += [self.o[name].eq(head[name]) for name in ("last", "data", "end", "bad")]
-            limit = len(self.o.index)
-            highest = dict(self.o.shape())["index"].shape.stop - 1
-            with m.If(head.first):
-                m.d.sync += self.o.index.eq(0)
-                m.d.sync += self.o.notes.eq(notes)
-            with m.Elif(self.o.index != highest):
-                m.d.sync += self.o.index.eq((self.o.index + 1)[:limit])
+        window = Cat(entry.data for entry in line)
+        packet = Signal(8 * _LOOK_OCTETS)
+        with m.Switch(tags.count):
+            for count in range(TAGS_MAX + 1):
+                with m.Case(count) if count < TAGS_MAX else m.Default():
+                    start = 8 * (_IP_AT + count * headers.VLAN.octets)
+                    m.d.comb += packet.eq(window[start : start + len(packet)])
+
+        # How many beats have gone before.
+        beat_index = Signal.like(self.o.index)
+        highest = dict(self.o.shape())["index"].shape.stop - 1
+        with m.If(self.o.valid):
+            with m.If(head.last):
+                m.d.sync += beat_index.eq(0)
+            with m.Elif(beat_index != highest):
+                m.d.sync += beat_index.eq(beat_index + 1)
+
+        m.d.comb += [
+            self.o[name].eq(head[name]) for name in ("first", "last", "data", "end", "bad")
+        ]
+        m.d.comb += self.o.valid.eq(head.valid & moves)
+        m.d.comb += self.o.index.eq(beat_index)
+        m.d.comb += self._look(packet, tags, self.o.notes)
+        m.d.comb += self.o.notes.disabled.eq(~head.enabled)
 
         return m
 
-    def _look(self, window, notes):
-        ethernet = HeaderLayout(headers.ETHERNET).from_octets(window)
-        ipv6 = HeaderLayout(headers.IPV6).from_octets(window[8 * _IPV6_AT :])
-        srh = HeaderLayout(headers.SRH).from_octets(window[8 * _SRH_AT :])
+    def _look(self, packet, tags, notes):
+        ipv6 = HeaderLayout(headers.IPV6).from_octets(packet)
+        ipv4 = HeaderLayout(headers.IPV4).from_octets(packet)
+        srh = HeaderLayout(headers.SRH).from_octets(packet[8 * headers.IPV6.octets :])
 
-        is_routed = ipv6.next_header == NextHeader.ROUTING
-        is_tunnel = is_routed | (ipv6.next_header == NextHeader.IPV6)
-        is_srh = srh.routing_type == _SRH_TYPE
-        own = Cat(self.settings.port[self.port].usid, self.settings.block)
-        # Each entry takes two units. Segments left may be one more than the last entry, for the
-        # one that a reduced header leaves out.
-        is_malformed = Mux(
-            is_srh,
-            (srh.last_entry * 2 + 2 > srh.header_length) | (srh.segments_left > srh.last_entry + 1),
-            srh.segments_left != 0,
-        )
-        is_beyond = (is_srh & ((srh.segments_left != 0) | (srh.last_entry > _MAX_LAST_ENTRY))) | (
-            srh.header_length > MAX_SRH_UNITS
-        )
-        dscp = self.settings.dscp
+        is_ipv4 = tags.ipv4
+        is_routed = ~is_ipv4 & (ipv6.next_header == NextHeader.ROUTING)
+        is_tunnel = is_routed | (~is_ipv4 & (ipv6.next_header == NextHeader.IPV6))
+        dscp = Mux(is_ipv4, ipv4.dscp, ipv6.dscp)
+        ecn = Mux(is_ipv4, ipv4.ecn, ipv6.ecn)
+        is_last_hop = dscp == self.settings.dscp[Role.TRIMMED_LASTHOP]
+        plain = _starts(_IP_AT)
+        tunnel = _starts(_IP_AT + headers.IPV6.octets)
+        routing = _starts(_IP_AT + headers.IPV6.octets + headers.SRH.octets)
 
-        yield notes.not_ipv6.eq(ethernet.ether_type != EtherType.IPV6)
-        yield notes.bad_version.eq(ipv6.version != 6)
+        yield notes.tags.eq(tags.count)
+        yield notes.other_vlan.eq(tags.other)
+        yield notes.not_ip.eq(tags.not_ip)
+        yield notes.ipv4.eq(is_ipv4)
+        yield notes.own.eq(tags.own)
+        yield notes.bad_version.eq(ipv6.version != Mux(is_ipv4, 4, 6))
         yield notes.tunnel.eq(is_tunnel)
-        yield notes.foreign.eq(is_tunnel & (ipv6.destination[80:] != own))
-        yield notes.bad_srh.eq(is_routed & is_malformed)
-        yield notes.srh_unsupported.eq(is_routed & is_beyond)
-        yield notes.bad_next_header.eq(is_routed & (srh.next_header != NextHeader.IPV6))
-        yield notes.trimmed.eq(
-            (ipv6.dscp == dscp[Role.TRIMMED]) | (ipv6.dscp == dscp[Role.TRIMMED_LASTHOP])
-        )
-        yield notes.last_hop.eq(ipv6.dscp == dscp[Role.TRIMMED_LASTHOP])
-        yield notes.ce.eq(ipv6.ecn == Ecn.CE)
+        yield notes.routed.eq(is_routed)
+        yield notes.trimmed.eq((dscp == self.settings.dscp[Role.TRIMMED]) | is_last_hop)
+        yield notes.last_hop.eq(is_last_hop)
+        yield notes.ce.eq(ecn == Ecn.CE)
         yield notes.payload_length.eq(ipv6.payload_length)
-        yield notes.start.eq(
-            Mux(
-                is_routed,
-                _START_TUNNEL + 1 + srh.header_length[:5],
-                Mux(is_tunnel, _START_TUNNEL, _START_PLAIN),
-            )
+        yield notes.srh.eq(srh)
+        # A routing header goes in units of 8 octets; a longer one than is skipped is refused.
+        behind = Mux(
+            is_routed,
+            (srh.header_length[:5] << 1) + routing,
+            Mux(is_tunnel, tunnel, plain),
         )
+        yield notes.start.eq((behind + tags.count)[:7])

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from amaranth.hdl import Cat
@@ -12,7 +12,7 @@ from mrcnic.hdl.config import PRESETS
 from mrcnic.hdl.ingress.lane import IngressLane
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.packet.beat import Beat
-from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV6, METH, RETH, TSETH, UDP
+from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV4, IPV6, METH, RETH, TSETH, UDP
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import Dscp, Opcode, Role
 from mrcnic.sim.bench.packets import from_beats
@@ -20,6 +20,9 @@ from mrcnic.sim.bench.streams import simulate
 
 A = int(IPv6Address("2001:db8:a::1"))
 B = int(IPv6Address("2001:db8:b::1"))
+#: The same two as IPv4 has them.
+IPV4_A = int(IPv4Address("192.0.2.1"))
+IPV4_B = int(IPv4Address("192.0.2.2"))
 BLOCK = 0x5F000001
 USID = 0x2C05
 #: Carriers as they arrive: after three hops, and before the first one.
@@ -35,6 +38,9 @@ PACKETS = {
     **json.loads((_VECTORS / "received.json").read_text()),
 }
 PACKETS = {name: bytes.fromhex(digits) for name, digits in PACKETS.items()}
+
+#: Events that come besides the one that each frame has.
+_BESIDES = ("rx_no_room", "rx_to_host", "rx_host_no_room")
 
 _OUTER_FIELDS = {"version": 6, "dscp": 8, "ecn": 2, "next_header": 41, "hop_limit": 64}
 
@@ -60,7 +66,13 @@ def tunnel(packet, routing=b"", **fields):
 
 def plain(packet):
     """Send a packet without an outer header."""
-    return ethernet(packet)
+    return ethernet(packet, ether_type=0x0800 if packet[0] >> 4 == 4 else 0x86DD)
+
+
+def tagged(frame, *tags):
+    """Put VLAN tags into a frame, each given as its type and its control information."""
+    octets = b"".join(kind.to_bytes(2, "big") + tci.to_bytes(2, "big") for kind, tci in tags)
+    return frame[:12] + octets + frame[12:]
 
 
 def write(payload, *, opcode=Opcode.WRITE_ONLY, timestamped=1, pad=None, immediate=None, **fields):
@@ -77,10 +89,12 @@ def write(payload, *, opcode=Opcode.WRITE_ONLY, timestamped=1, pad=None, immedia
     return packet(opcode, extension + payload + bytes(real_pad), **fields)
 
 
-def packet(opcode, rest, *, good=True, **fields):
+def packet(opcode, rest, *, good=True, ipv4=False, **fields):
     """Make a packet of which ``rest`` stands behind the BTH, up to the pad."""
     length = UDP.octets + BTH.octets + len(rest) + 4
-    values = {
+    udp = {"source_port": 0xC005, "destination_port": 4791, "length": length}
+    bth = {"opcode": opcode, "p_key": 0xFFFF, "dqp": 0x12, "psn": 0x105}
+    ip = {
         "version": 6,
         "dscp": 8,
         "ecn": 2,
@@ -90,17 +104,27 @@ def packet(opcode, rest, *, good=True, **fields):
         "hop_limit": 64,
         "source": A,
         "destination": B,
-        "source_port": 0xC005,
-        "destination_port": 4791,
-        "length": length,
-        "opcode": opcode,
-        "p_key": 0xFFFF,
-        "dqp": 0x12,
-        "psn": 0x105,
-        **fields,
     }
+    if ipv4:
+        ip = {
+            "version": 4,
+            "header_length": 5,
+            "dscp": 8,
+            "ecn": 2,
+            "total_length": IPV4.octets + length,
+            "identification": 0xBEEF,
+            "do_not_fragment": 1,
+            "time_to_live": 64,
+            "protocol": 17,
+            "source": IPV4_A,
+            "destination": IPV4_B,
+        }
+        changed = {name: value for name, value in fields.items() if name in IPV4.fields}
+        words = int.from_bytes(IPV4.pack(**{**ip, **changed}), "big")
+        ip["checksum"] = 0xFFFF - words % 0xFFFF
+    values = {**ip, **udp, **bth, **fields}
     octets = b""
-    for header in (IPV6, UDP, BTH):
+    for header in (IPV4 if ipv4 else IPV6, UDP, BTH):
         chosen = {name: values.pop(name) for name in header.fields if name in values}
         octets += header.pack(**chosen)
     assert not values, f"no header has {', '.join(values)}"
@@ -109,15 +133,17 @@ def packet(opcode, rest, *, good=True, **fields):
     return octets + (check if good else bytes([check[0] ^ 1]) + check[1:])
 
 
-def settings(config, *, loopback=B, enable=1, **fields):
-    """Make settings of a lane that is at B."""
+def settings(config, *, loopback=B, enable=1, port=None, **fields):
+    """Make settings of a lane that is at B; ``port`` has more of the port's."""
+    port = port or {}
     return {
         "loopback": loopback,
+        "loopback_ipv4": IPV4_B,
         "block": BLOCK,
         "udp_port": 4791,
         "udp_port_alternative": 4971,
         "dscp": [Dscp[role.name].value for role in Role],
-        "port": [{"usid": USID, "enable": enable} for _ in range(config.lanes)],
+        "port": [{"usid": USID, "enable": enable, **port} for _ in range(config.lanes)],
         **fields,
     }
 
@@ -129,6 +155,8 @@ class Received:
     requests: list = field(default_factory=list)
     responses: list = field(default_factory=list)
     payloads: list = field(default_factory=list)
+    endpoints: list = field(default_factory=list)
+    host: list = field(default_factory=list)
     events: Counter = field(default_factory=Counter)
     sequence: list = field(default_factory=list)  # what became of each frame, in order
     times: list = field(default_factory=list)  # cycles in which requests were taken
@@ -160,10 +188,12 @@ def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, 
     """Put frames into a lane, back to back unless ``gap()`` says otherwise; drain all outputs.
 
     Among the keyword arguments, ``config`` replaces the sizes, ``steer(number)`` may return fields
-    of the settings that change with beat ``number``, others are fields of the settings.
+    of the settings that change with beat ``number``, ``host_ready`` says whether there is a host,
+    others are fields of the settings.
     """
     config = kwargs.pop("config", None) or config_of(beat_octets)
     steer = kwargs.pop("steer", lambda cycle: None)
+    host_ready = kwargs.pop("host_ready", True)
     dut = IngressLane(config, port=0)
     result = Received()
     done = []
@@ -183,9 +213,9 @@ def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, 
         done.append(True)
 
     async def consumer(ctx):
-        beats = []
-        outputs = (dut.requests, dut.responses, dut.payload)
-        lists = (result.requests, result.responses, beats)
+        beats, host_beats = [], []
+        outputs = (dut.requests, dut.responses, dut.endpoints, dut.payload, dut.host)
+        lists = (result.requests, result.responses, result.endpoints, beats, host_beats)
         valid = Cat(port.valid for port in outputs)
         was_ready = None
         quiet = 0
@@ -196,7 +226,10 @@ def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, 
                 was_ready = is_ready
                 for port in outputs:
                     ctx.set(port.ready, is_ready)
+                ctx.set(dut.host.ready, is_ready and host_ready)
             offered = ctx.get(valid)  # nothing changes before the edge
+            if not host_ready:
+                offered &= (1 << len(outputs) - 1) - 1  # the host is the last of them
             for index, taken in enumerate(lists):
                 if is_ready and offered >> index & 1:
                     taken.append(ctx.get(outputs[index].payload))
@@ -205,10 +238,11 @@ def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, 
             _, _, events = await ctx.tick().sample(dut.events.as_value())
             names = [name for number, name in enumerate(EVENTS) if events >> number & 1]
             result.events.update(names)
-            result.sequence += [name for name in names if name != "rx_no_room"]
+            result.sequence += [name for name in names if name not in _BESIDES]
             quiet = 0 if events or offered or not done else quiet + 1
             cycle += 1
         result.payloads = from_beats(beats)
+        result.host = from_beats(host_beats)
 
     simulate(dut, producer, consumer, max_cycles=60_000)
     return result

@@ -5,10 +5,10 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judge import judge
+from judge import TO_HOST, judge
 from received import (
+    IPV4_A,
     PACKETS,
-    USID,
     A,
     B,
     config_of,
@@ -16,11 +16,12 @@ from received import (
     packet,
     plain,
     receive,
+    tagged,
     tunnel,
     write,
 )
 
-from mrcnic.hdl.ingress.frame import max_frame_octets
+from mrcnic.hdl.ingress.frame import MAX_FRAME_OCTETS
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.wire.headers import IPV6
 from mrcnic.hdl.wire.opcodes import Opcode
@@ -36,10 +37,14 @@ WRONG = [
     ("rx_runt", D1[:59]),
     ("rx_runt", D1[:1]),
     ("rx_runt", D1[:14]),
-    ("rx_oversize", bytes(max_frame_octets(config_of(64)) + 1)),
+    ("rx_oversize", bytes(MAX_FRAME_OCTETS + 1)),
     ("rx_oversize", tunnel(write(bytes(1028)))),
-    ("rx_not_ipv6", ethernet(PACKETS["D1"], ether_type=0x0800)),
+    ("rx_not_ipv6", ethernet(PACKETS["D1"], ether_type=0x0806)),
     ("rx_not_ipv6", bytes(60)),
+    ("rx_not_ipv6", tagged(ethernet(PACKETS["D1"], ether_type=0x9100), (0x8100, 0))),
+    ("rx_other_vlan", tagged(D1, (0x8100, 1))),
+    ("rx_other_vlan", tagged(D1, (0x88A8, 0), (0x8100, 0))),
+    ("rx_bad_version", ethernet(PACKETS["D1"], ether_type=0x0800)),
     ("rx_bad_version", tunnel(PACKETS["D1"], version=4)),
     ("rx_bad_version", tunnel(write(DATA, version=5))),
     ("rx_bad_version", plain(write(DATA, version=7))),
@@ -51,15 +56,23 @@ WRONG = [
     ("rx_bad_srh", tunnel(PACKETS["D1"], PACKETS["X-LE2"])),
     ("rx_srh_unsupported", tunnel(PACKETS["D1"], PACKETS["X2"])),
     ("rx_bad_next_header", tunnel(PACKETS["D1"], b"\x06" + PACKETS["H1"][1:])),
-    ("rx_bad_next_header", plain(write(DATA, next_header=6))),
-    ("rx_bad_next_header", tunnel(write(DATA, next_header=58))),
+    ("rx_not_udp", plain(write(DATA, next_header=6))),
+    ("rx_not_udp", tunnel(write(DATA, next_header=58))),
+    ("rx_not_udp", plain(write(DATA, ipv4=True, protocol=6))),
+    ("rx_not_ours", plain(write(DATA, ipv4=True, destination=IPV4_A))),
+    ("rx_ipv4_options", plain(write(DATA, ipv4=True, header_length=6))),
+    ("rx_ipv4_fragment", plain(write(DATA, ipv4=True, more_fragments=1))),
+    ("rx_ipv4_fragment", plain(write(DATA, ipv4=True, fragment_offset=1))),
+    ("rx_bad_checksum", plain(write(DATA, ipv4=True, checksum=0x1234))),
+    ("rx_bad_port", plain(write(DATA, ipv4=True, destination_port=53))),
+    ("rx_bad_length", plain(write(DATA, ipv4=True, total_length=85))),
+    ("rx_bad_ecn", tunnel(write(DATA, ecn=0), ecn=3)),
     ("rx_bad_port", tunnel(write(DATA, destination_port=4790))),
-    (
-        "rx_trimmed",
-        ethernet(IPV6.pack(**IPV6.unpack(T1) | {"destination": 0x5F0000012C05 << 80}) + T1[40:]),
-    ),
-    ("rx_trimmed", tunnel(PACKETS["D1"], dscp=18)),
-    ("rx_trimmed", plain(write(DATA, dscp=16))),
+    # Trimmed: without METH, without the TSETH that there was, drawn out, and not a write.
+    ("rx_bad_length", tunnel(PACKETS["D1"][:67], dscp=16, payload_length=104)),
+    ("rx_bad_length", plain(write(DATA, dscp=18, timestamped=0))[:77]),
+    ("rx_bad_length", tunnel(PACKETS["D1"], dscp=16) + b"\0"),
+    ("rx_bad_opcode", tunnel(packet(Opcode.SACK, bytes(36)), dscp=16)),
     # Lengths: each header against the frame and the others; frames cut short and drawn out.
     ("rx_bad_length", tunnel(PACKETS["D1"], payload_length=0x69)),
     ("rx_bad_length", tunnel(PACKETS["D1"])[:-1]),
@@ -89,21 +102,29 @@ WRONG = [
     ("rx_bad_pad", tunnel(packet(Opcode.WRITE_ONLY, bytes(20 + 13)))),
     ("rx_icrc_error", tunnel(write(DATA, good=False))),
     ("rx_icrc_error", tunnel(packet(Opcode.ACK, bytes(4), good=False))),
-    ("rx_unsupported", tunnel(packet(Opcode.ENDPOINT_REQUEST, bytes(16)))),
-    ("rx_unsupported", tunnel(packet(Opcode.ENDPOINT_RESPONSE, bytes(36)))),
+    ("rx_icrc_error", plain(write(DATA, ipv4=True, good=False))),
+    ("rx_bad_endpoint_qp", tunnel(packet(Opcode.ENDPOINT_REQUEST, bytes(16)))),
+    ("rx_bad_endpoint_qp", tunnel(packet(Opcode.ENDPOINT_RESPONSE, bytes(36), dqp=3))),
 ]
 
 
 @pytest.mark.parametrize("beat_octets", [8, 64])
 def test_b116_each_reason_alone(beat_octets):
-    """Also B115, B041: after each bad frame, D1, whose payload is the only one that comes out."""
+    """Also B115, B041: after each bad frame, D1, whose payload is the only one that comes out.
+
+    Frames for others are handed to the host as they came, and none besides.
+    """
     frames = [frame for _, wrong in WRONG for frame in (wrong, D1)]
     result = receive(frames, beat_octets)
     assert result.sequence == [event for wrong, _ in WRONG for event in (wrong, "rx_packets")]
     assert result.payloads == [DATA] * len(WRONG)
     assert len(result.requests) == len(WRONG)
+    assert result.host == [frame for event, frame in WRONG if event in TO_HOST]
     # Those that depend on more than the frame have tests of their own.
-    others = {"rx_port_disabled", "rx_no_descriptor", "rx_packets", "rx_no_room"}
+    others = {
+        "rx_port_disabled", "rx_no_descriptor", "rx_endpoint_no_room", "rx_packets", "rx_trimmed",
+        "rx_no_room", "rx_to_host", "rx_host_no_room",
+    }  # fmt: skip
     assert {event for event, _ in WRONG} == set(EVENTS) - others
 
 
@@ -146,6 +167,14 @@ def test_b077_trimmed_by_the_outermost_header():
     frames.append(tunnel(write(DATA, dscp=16), dscp=46))
     result = receive(frames)
     assert result.sequence == [*wanted, "rx_packets"]
+    assert not any(request.payload or request.octets for request in result.requests[:-1])
+    assert [(r.trimmed, r.last_hop) for r in result.requests] == [(1, 0)] * 2 + [(1, 1)] * 2 + [
+        (0, 0)
+    ]
+    cut = result.requests[0]
+    assert (cut.psn, cut.ev, cut.tx_timestamp) == (0x105, 0xC0052010, 0x1234)
+    assert (cut.body.write.meth.msn, cut.body.write.reth.rkey) == (0x21, 0)
+    assert result.payloads == [DATA]
 
 
 def test_b128_long_frames():
@@ -199,7 +228,7 @@ def test_b124_enable_changes_at_each_beat():
 
     def steer(number):
         enable = changes.get(number)
-        return None if enable is None else {"port": [{"usid": USID, "enable": enable}]}
+        return None if enable is None else {"enable": enable}
 
     result = receive(frames, steer=steer)
     assert result.sequence == wanted
@@ -208,7 +237,7 @@ def test_b124_enable_changes_at_each_beat():
 
 def test_b028_enable_flickers():
     def steer(number):
-        return {"port": [{"usid": USID, "enable": number // 10 % 2}]} if number % 10 == 0 else None
+        return {"enable": number // 10 % 2} if number % 10 == 0 else None
 
     frames = [tunnel(PACKETS["D1"], PACKETS["H1"])] * 60
     beats = -(-len(frames[0]) // 64)
