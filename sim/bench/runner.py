@@ -54,12 +54,17 @@ def find_simulator(simulator: str) -> bool:
 class _LeanVerilator(Verilator):
     """Verilator that opens to cocotb only the signals that the source says are public.
 
-    The stock runner opens every signal of the design, which takes most optimisations away.
+    The stock runner opens every signal of the design, which takes most optimisations away. What
+    ``--hierarchical`` and a control file make a block of is translated and compiled once, however
+    often it is instantiated.
     """
 
     def _build_command(self):
         translate, make = super()._build_command()
-        return [[arg for arg in translate if arg != "--public-flat-rw"], make]
+        translate = [arg for arg in translate if arg != "--public-flat-rw"]
+        if "--hierarchical" in translate:
+            make = ["Vtop_hier.mk" if arg == "Vtop.mk" else arg for arg in make]
+        return [translate, make]
 
 
 class _QuickVerilator(Verilator):
@@ -83,6 +88,8 @@ def compile_design(
     simulator: str,
     build_dir: Path,
     lean: bool = False,
+    blocks: Sequence[str] = (),
+    trace: bool = False,
     log_file: Path | None = None,
 ):
     """Compile Verilog for cocotb.
@@ -91,12 +98,24 @@ def compile_design(
     ----------
     lean : :class:`bool`
         Open to the bench only what the source marks as public; such a simulation is much faster.
+    blocks : sequence of :class:`str`
+        Modules, several times instantiated, that a lean Verilator is to translate once each.
+    trace : :class:`bool`
+        :func:`run_design` is to be able to record waveforms.
     """
     # A lean build is for use, and the lint has its own test; a block's bench is its lint as well.
     verilator_args = ["-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast"] if lean else ["-Wall"]
     build_args = {"verilator": verilator_args, "icarus": []}[simulator]
     if simulator == "verilator":
         sources = [WAIVERS, *sources]
+    if simulator == "verilator" and blocks:
+        control = build_dir / "blocks.vlt"
+        lines = (f'hier_block -module "{block}"' for block in blocks)
+        control.write_text("\n".join(["`verilator_config", *lines, ""]))
+        build_args = [*build_args, "--hierarchical"]
+        sources = [control, *sources]
+    if simulator == "verilator" and trace:
+        build_args = [*build_args, "--trace-fst"]
     _runner(simulator, lean=lean).build(
         sources=sources,
         hdl_toplevel=top,
@@ -104,6 +123,7 @@ def compile_design(
         build_args=build_args,
         timescale=("1ns", "1ps"),
         always=True,
+        waves=trace,
         log_file=log_file,
     )
 
@@ -121,15 +141,31 @@ def lint_design(source: Path, *, top: str) -> str:
 
 
 def run_design(
-    bench: str, *, top: str, simulator: str, build_dir: Path, env: Mapping[str, str], **options
+    bench: str,
+    *,
+    top: str,
+    simulator: str,
+    build_dir: Path,
+    env: Mapping[str, str],
+    trace: Path | None = None,
+    **options,
 ):
     """Run the cocotb module ``bench`` on what :func:`compile_design` has built.
+
+    Parameters
+    ----------
+    trace : :class:`pathlib.Path`, optional
+        File for the waveforms of everything, in the FST format, which GTKWave and Surfer show.
 
     Raises
     ------
     AssertionError
         If the bench has no tests, or one of them fails.
     """
+    if trace and simulator == "icarus":
+        options |= {"waves": True, "plusargs": [f"+dumpfile_path={trace}"]}
+    elif trace:
+        options |= {"waves": True, "test_args": ["--trace-file", str(trace)]}
     results = _runner(simulator).test(
         test_module=bench,
         hdl_toplevel=top,
