@@ -38,7 +38,7 @@ _BITS = 8 * PACKET_OCTETS
 class Advertiser(wiring.Component):
     """Judge a frame, and make the reply if it is a good solicitation for this port.
 
-    The verdict comes 45 cycles after ``start``, of which the checksum takes 43. The reply is
+    The verdict comes 44 cycles after ``start``, of which the checksum takes 43. The reply is
     offered 44 cycles later, beat by beat without a pause. In the meantime ``free`` is not set.
 
     Parameters

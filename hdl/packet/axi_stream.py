@@ -37,6 +37,8 @@ class FromAxiStream(wiring.Component):
     ----------
     octets : :class:`int`
         Octets per beat.
+    outlasts_reset : :class:`bool`
+        A reset does not reach the producer, so what comes after it is not taken for a start.
 
     Members
     -------
@@ -46,8 +48,9 @@ class FromAxiStream(wiring.Component):
         The same packets; ``user`` is ``tuser``.
     """
 
-    def __init__(self, *, octets: int):
+    def __init__(self, *, octets: int, outlasts_reset: bool = False):
         self.octets = index(octets)
+        self.outlasts_reset = bool(outlasts_reset)
         super().__init__({
             "i": In(axi_stream_signature(self.octets, user=True)),
             "o": Out(packet_signature(self.octets, user_shape=1)),
@@ -56,7 +59,7 @@ class FromAxiStream(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        first = Signal(init=1)
+        first = Signal(init=1, reset_less=self.outlasts_reset)
         with m.If(self.i.tvalid & self.i.tready):
             m.d.sync += first.eq(self.i.tlast)
 

@@ -52,7 +52,7 @@ class CommitCrossing(wiring.Component):
     Attributes
     ----------
     storage, fetch_port : :class:`~amaranth.lib.memory.Memory` and its read port
-    committed, written, frames, outside, overrun, left, read, fetched, taken, ended : \
+    committed, written, news, frames, outside, overrun, left, read, fetched, taken, ended : \
     :class:`~amaranth.hdl.Signal`
         State, for proofs.
 
@@ -100,6 +100,7 @@ class CommitCrossing(wiring.Component):
         count = range(2 * self.depth)
         self.committed = Signal(count, reset_less=True)
         self.written = Signal(count, reset_less=True)
+        self.news = Signal(reset_less=True)  # a packet has stayed that is not in `frames` yet
         self.frames = Signal(count, reset_less=True)  # that stayed
         self.outside = Signal(init=1)  # no packet has begun since the last end, or a reset
         self.overrun = Signal()  # the packet under way found no room
@@ -174,9 +175,8 @@ class CommitCrossing(wiring.Component):
             d += self.committed.eq(place + 1)
 
         # A cycle later, when the beat is in the memory for certain.
-        news = Signal(reset_less=True)
-        d += news.eq(stays)
-        d += self.frames.eq(self.frames + news)
+        d += self.news.eq(stays)
+        d += self.frames.eq(self.frames + self.news)
 
     def _offer(self, m, d, frames):
         """Offer packets; ``frames`` is how many of them there had been a few cycles ago."""
