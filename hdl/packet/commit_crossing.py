@@ -52,9 +52,10 @@ class CommitCrossing(wiring.Component):
     Attributes
     ----------
     storage, fetch_port : :class:`~amaranth.lib.memory.Memory` and its read port
-    committed, written, news, frames, outside, overrun, left, read, fetched, taken, ended : \
-    :class:`~amaranth.hdl.Signal`
-        State, for proofs.
+    committed, written, news, frames, outside, overrun : :class:`~amaranth.hdl.Signal`
+        State of the side of ``i``, for proofs.
+    left, read, fetched, taken, ended, skip : :class:`~amaranth.hdl.Signal`
+        State of the side of ``o``.
 
     Members
     -------
@@ -110,6 +111,7 @@ class CommitCrossing(wiring.Component):
         self.fetched = Signal()
         self.taken = Signal(count, reset_less=True)  # packets whose end has left
         self.ended = Signal(init=1, reset_less=True)  # the beat moved out last was a packet's end
+        self.skip = Signal(init=1)  # after a reset, the rest of what was being offered
 
         super().__init__({
             "i": In(stream.Signature(layout)),
@@ -198,16 +200,14 @@ class CommitCrossing(wiring.Component):
         with m.If(fetch):
             d += self.read.eq(self.read + 1)
 
-        # After a reset, the rest of the packet that was being offered is skipped.
-        skip = Signal(init=1)
         with m.If(self.ended):
-            d += skip.eq(0)
+            d += self.skip.eq(0)
         # While in reset, nothing leaves, and a beat that was fetched will have to be again.
         in_reset = ResetSignal(self.o_domain, allow_reset_less=True)
         with m.If(in_reset):
             d += self.read.eq(self.left)
         with m.Elif(move):
-            d += self.o.valid.eq(self.fetched & (self.ended | ~skip))
+            d += self.o.valid.eq(self.fetched & (self.ended | ~self.skip))
             with m.If(self.fetched):
                 d += self._row.load(row, self.o.payload)
                 d += self.o.payload.first.eq(self.ended)
