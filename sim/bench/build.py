@@ -87,7 +87,8 @@ def build_pair(
     Parameters
     ----------
     trace : :class:`bool`
-        The simulation is to be able to record waveforms, which takes longer to build.
+        The simulation is to be able to record waveforms. Icarus always is; Verilator's takes
+        longer to build and to run, so that it is another build.
     progress : callable
         Called with a word for each step as it begins.
 
@@ -98,6 +99,7 @@ def build_pair(
     """
     if not find_simulator(simulator):
         raise RuntimeError(f"{simulator} is not installed: {_PACKAGES[simulator]}")
+    trace = trace or simulator == "icarus"
     folder = cache_dir() / f"pair-{_digest(config, simulator, trace)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.with_suffix(".lock")):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -18,6 +19,9 @@ __all__ = ["main"]
 
 #: Programs that a build needs besides the simulator itself.
 _TOOLS = {"verilator": ("perl", "make", "c++"), "icarus": ()}
+
+#: Headers that a build needs besides, if it is to record waveforms.
+_TRACE_HEADERS = {"verilator": ("lz4.h", "zlib.h"), "icarus": ()}
 
 
 def main():
@@ -43,7 +47,7 @@ def _end_with_parent(namespaces: str | None):
         os.killpg(0, signal.SIGKILL)
 
 
-def _build(folder: Path, simulator: str):
+def _build(folder: Path, simulator: str, trace: str):
     def begin(step: str):
         # Only where something is to be built, and then before it takes minutes.
         missing = [tool for tool in _TOOLS[simulator] if not shutil.which(tool)]
@@ -51,12 +55,20 @@ def _build(folder: Path, simulator: str):
             raise RuntimeError(
                 f"{simulator} needs {', '.join(missing)}: apt-get install perl make g++"
             )
+        headers = _TRACE_HEADERS[simulator] if trace else ()
+        missing = [header for header in headers if not _has_header(header)]
+        if missing:
+            raise RuntimeError(
+                f"{simulator} needs {', '.join(missing)} for a trace: "
+                "apt-get install liblz4-dev zlib1g-dev"
+            )
         tell(step=step)
 
     try:
         build = build_pair(
             NicConfig(**read_spec()["config"]),
             simulator=simulator,
+            trace=bool(trace),
             progress=begin,
         )
     except (RuntimeError, OSError) as error:
@@ -65,7 +77,13 @@ def _build(folder: Path, simulator: str):
         tell_result({"folder": str(build.folder), "fresh": build.fresh})
 
 
-def _simulate(folder: Path, bench: str, simulator: str, build: str, seed: str):
+def _has_header(name: str) -> bool:
+    """Return whether the C++ compiler finds a header."""
+    command = ["c++", "-E", "-x", "c++", "-include", name, os.devnull]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _simulate(folder: Path, bench: str, simulator: str, build: str, seed: str, trace: str):
     find_simulator(simulator)
     run_design(
         bench,
@@ -75,6 +93,7 @@ def _simulate(folder: Path, bench: str, simulator: str, build: str, seed: str):
         test_dir=folder,
         results_xml=str(folder / "results.xml"),
         seed=int(seed),
+        trace=Path(trace) if trace else None,
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "COCOTB_LOG_LEVEL": "WARNING",

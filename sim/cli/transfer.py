@@ -19,6 +19,7 @@ from mrcnic.sim.scenarios.transfer import FABRICS, TransferSpec
 from .options import config_options, make_config, parse_size
 from .output import whole_file, whole_folder
 from .progress import octets_bar, steps
+from .waveforms import trace_file
 
 __all__ = ["transfer"]
 
@@ -47,12 +48,16 @@ _STEPS = {"generate": "generate Verilog", "compile": "compile"}
 @click.option("--plain", is_flag=True, help="Plain IPv6 instead of SRv6.")
 @click.option("--psn", default=None, metavar="PSN", help="First PSN of every queue pair.")
 @click.option("--seed", default=0, show_default=True, help="Seed of content, losses and PSNs.")
+@click.option(
+    "--trace", type=click.Path(dir_okay=False, path_type=Path),
+    help="FST file for the waveforms of both NICs, which GTKWave and Surfer show.",
+)  # fmt: skip
 @click.option("--pcap", type=click.Path(path_type=Path), help="Folder for a capture of each port.")
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG file for a plot over time.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
 def transfer(
-    file, size, preset, overrides, simulator, fabric, qps, drop, failures, plain, psn, seed, pcap,
-    plot, json_file,
+    file, size, preset, overrides, simulator, fabric, qps, drop, failures, plain, psn, seed,
+    trace, pcap, plot, json_file,
 ):  # fmt: skip
     """Let A send FILE, or seeded content, to B by RDMA WRITE; compare what arrives."""
     spec = TransferSpec(
@@ -83,10 +88,11 @@ def transfer(
         if pcap:
             folder = outputs.enter_context(whole_folder(pcap))
             spec = replace(spec, pcap=str(folder))
+        trace_path = trace and outputs.enter_context(trace_file(trace))
         plot_output = plot and outputs.enter_context(whole_file(plot))
         json_output = json_file and outputs.enter_context(whole_file(json_file))
         try:
-            result = _run(spec, simulator, console)
+            result = _run(spec, simulator, console, trace_path)
         except RuntimeError as error:
             raise click.ClickException(str(error)) from None
         if plot:
@@ -96,7 +102,12 @@ def transfer(
 
     for table in transfer_tables(result, title=title):
         console.print(table)
-    for name, path in (("captures", pcap), ("plot", plot), ("figures", json_file)):
+    for name, path in (
+        ("waveforms", trace),
+        ("captures", pcap),
+        ("plot", plot),
+        ("figures", json_file),
+    ):
         if path:
             click.echo(f"{name}: {path}")
     if found := problems(result):
@@ -129,11 +140,16 @@ def _psn(text: str | None) -> int | None:
     return psn
 
 
-def _run(spec: TransferSpec, simulator: str, console: Console) -> dict:
+def _run(spec: TransferSpec, simulator: str, console: Console, trace: Path | None) -> dict:
     if spec.fabric == "linux":
         check_support()  # who waits for a build is not told only then
     with steps(console) as begin:
-        pair = build(spec.config, simulator=simulator, progress=lambda step: begin(_STEPS[step]))
+        pair = build(
+            spec.config,
+            simulator=simulator,
+            trace=trace is not None,
+            progress=lambda step: begin(_STEPS[step]),
+        )
     with octets_bar(console, "transfer", total=spec.octets) as done:
         began = time.monotonic()
         result = simulate(
@@ -142,6 +158,7 @@ def _run(spec: TransferSpec, simulator: str, console: Console) -> dict:
             {**asdict(spec), "max_cycles": spec.max_cycles, "event_names": pair.event_names},
             progress=lambda news: done(news["octets"]),
             seed=spec.seed,
+            trace=trace,
         )
         if result["finished"]:
             done(spec.octets)

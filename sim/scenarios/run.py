@@ -22,7 +22,9 @@ __all__ = ["build", "simulate"]
 _POLL_S = 0.2
 
 
-def build(config: NicConfig, *, simulator: str, progress: Callable[[str], None]) -> Build:
+def build(
+    config: NicConfig, *, simulator: str, trace: bool = False, progress: Callable[[str], None]
+) -> Build:
     """Build two NICs for ``simulator``, or find them built.
 
     This is :func:`mrcnic.sim.bench.build.build_pair`, with no compiler left behind when the caller
@@ -30,6 +32,8 @@ def build(config: NicConfig, *, simulator: str, progress: Callable[[str], None])
 
     Parameters
     ----------
+    trace : :class:`bool`
+        The simulation is to be able to record waveforms.
     progress : callable
         Called with a word for each step as it begins.
 
@@ -40,7 +44,7 @@ def build(config: NicConfig, *, simulator: str, progress: Callable[[str], None])
     """
     found = _run(
         "build",
-        [simulator],
+        [simulator, "trace" if trace else ""],
         {"config": asdict(config)},
         progress=lambda news: progress(news["step"]),
     )
@@ -48,7 +52,13 @@ def build(config: NicConfig, *, simulator: str, progress: Callable[[str], None])
 
 
 def simulate(
-    build: Build, bench: str, spec: dict, *, progress: Callable[[dict], None], seed: int
+    build: Build,
+    bench: str,
+    spec: dict,
+    *,
+    progress: Callable[[dict], None],
+    seed: int,
+    trace: Path | None = None,
 ) -> dict:
     """Run the cocotb module ``bench`` on ``build`` and return what it found.
 
@@ -59,6 +69,9 @@ def simulate(
     ----------
     progress : callable
         Called with each piece of news.
+    trace : :class:`pathlib.Path`, optional
+        File for the waveforms, in the FST format, if the build can record them. It is whole only
+        if the simulation comes to an end by itself.
 
     Raises
     ------
@@ -66,7 +79,7 @@ def simulate(
         If the simulation ends without a result, or the kernel cannot be the fabric that is asked
         for: one line that says why.
     """
-    arguments = [bench, build.simulator, str(build.folder), str(seed)]
+    arguments = [bench, build.simulator, str(build.folder), str(seed), str(trace or "")]
     with _switches(spec) as wanted:
         return _run("simulate", arguments, {**spec, **wanted}, progress=progress)
 

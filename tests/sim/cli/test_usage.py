@@ -60,6 +60,7 @@ SIZE = ("sim", "transfer", "--size", "1KiB")
         ([*SIZE, "--psn", "first"], "--psn takes a number from 0 to 0xffffff"),
         ([*SIZE, "--seed", "x"], "'x' is not a valid integer"),
         ([*SIZE, "--fast"], "No such option"),
+        ([*SIZE, "--trace", "."], "is a directory"),
         (["config", "--preset", "huge"], "there is no preset huge"),
         (["generate"], "give -o, --interface, or both"),
         (["generate", "-o", "."], "is a directory"),
@@ -77,7 +78,13 @@ def test_wrong_usage_is_one_line(run, tmp_path, arguments, sentence):
 
 
 @pytest.mark.parametrize(
-    "option", [["--json", "file/x.json"], ["--plot", "file/x.png"], ["--pcap", "file"]]
+    "option",
+    [
+        ["--json", "file/x.json"],
+        ["--plot", "file/x.png"],
+        ["--pcap", "file"],
+        ["--trace", "file/x.fst"],
+    ],
 )
 def test_output_that_cannot_be_written_is_told_before_the_run(run, tmp_path, monkeypatch, option):
     monkeypatch.setattr(transfer, "_run", lambda *arguments: pytest.fail("was run"))

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from tshark import TSHARK, dissected
 
 from mrcnic.hdl.config import PRESETS
 from mrcnic.sim.bench.runner import find_simulator
+from mrcnic.sim.cli.waveforms import is_whole_fst
 from mrcnic.sim.scenarios.run import build, simulate
 
 MRCNIC = Path(sys.executable).with_name("mrcnic")
@@ -92,6 +94,7 @@ def test_transfer_and_all_it_writes(icarus, tmp_path):
     content = bytes(range(256)) * 9 + b"end"
     (tmp_path / "file").write_bytes(content)
     outputs = ("--json", "f.json", "--plot", "plots/f.png", "--pcap", "captures")
+    outputs += ("--trace", "traces/f.fst")
     with Command(tmp_path, *TRANSFER, "file", "--qps", "2", *outputs) as command:
         code, out, err = command.end()
     assert (code, err) == (0, "")
@@ -116,7 +119,23 @@ def test_transfer_and_all_it_writes(icarus, tmp_path):
         assert re.search(line, out), line
     assert (tmp_path / "plots/f.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     check_captures(tmp_path / "captures", result)
-    assert {path.name for path in tmp_path.iterdir()} == {"file", "f.json", "plots", "captures"}
+    check_trace(tmp_path / "traces", result)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "file", "f.json", "plots", "captures", "traces",
+    }  # fmt: skip
+
+
+def check_trace(folder, result):
+    """The waveforms reach from the start to the end, and are those of both NICs."""
+    (path,) = folder.iterdir()
+    assert is_whole_fst(path)
+    start, end = struct.unpack_from(">QQ", path.read_bytes(), 9)
+    scopes, signals = struct.unpack_from(">QQ", path.read_bytes(), 9 + 32)
+    (exponent,) = struct.unpack_from(">b", path.read_bytes(), 9 + 64)
+    assert start == 0
+    assert end * 10**exponent >= result["simulated_us"] / 1e6
+    assert scopes > 2 * 20
+    assert signals > 2 * 1000
 
 
 def check_captures(folder, result):
@@ -158,7 +177,7 @@ def check_frame(frame):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_killed_run_leaves_nothing(icarus, tmp_path, number):
-    outputs = ("--json", "f.json", "--plot", "f.png", "--pcap", "captures")
+    outputs = ("--json", "f.json", "--plot", "f.png", "--pcap", "captures", "--trace", "f.fst")
     # Who is killed outright cannot tidy up: here, then.
     env = {"TMPDIR": str(tmp_path)}
     with Command(tmp_path, *TRANSFER, "--size", "4KiB", *outputs, env=env) as command:
