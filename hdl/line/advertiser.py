@@ -79,7 +79,7 @@ class Advertiser(wiring.Component):
 
         ethernet = HeaderLayout(headers.ETHERNET)
         packet = Signal(_BITS, reset_less=True)  # from the IPv6 header on
-        length = Signal(7, reset_less=True)  # octets behind that header
+        length = Signal(7, reset_less=True)  # of the frame
         link = Signal(ethernet, reset_less=True)
         tags = Signal(2, reset_less=True)
         tag_octets = Signal(64, reset_less=True)
@@ -87,12 +87,20 @@ class Advertiser(wiring.Component):
         m.submodules.summer = summer = Icmpv6Sum(octets=PACKET_OCTETS)
         findings = Signal(Findings())
         found = Signal(Findings(), reset_less=True)
+        fits = Signal(reset_less=True)
         good = Signal()
         looking = Signal()  # the first cycle with the packet in place
         making = Signal()  # the packet is the reply
         m.d.comb += summer.word.eq(packet[:16])
-        m.d.comb += good.eq(all_good(found) & (summer.sum == 0xFFFF))
-        find(m, findings, packet=packet, octets=length, link=link, settings=self.settings)
+        m.d.sync += fits.eq(all_good(found))  # long before the sum is there
+        m.d.comb += good.eq(fits & (summer.sum == 0xFFFF))
+        rest = Signal(7)  # octets behind the IPv6 header
+        with m.Switch(tags):
+            for count in range(3):
+                with m.Case(count):
+                    start = headers.ETHERNET.octets + count * headers.VLAN.octets
+                    m.d.comb += rest.eq(length - start - NEIGHBOUR_START)
+        find(m, findings, packet=packet, octets=rest, link=link, settings=self.settings)
 
         m.d.sync += looking.eq(self.start)
         with m.If(looking):
@@ -104,6 +112,8 @@ class Advertiser(wiring.Component):
         with m.If(self.start):
             m.d.sync += self.free.eq(0)
             self._take(m, packet, length, link, tags, tag_octets)
+        with m.Elif(looking):
+            m.d.sync += packet.eq(self._cut(packet, rest))
         with m.Elif(summer.using):
             m.d.sync += packet.eq(Cat(packet[16:], packet[:16]))  # all the way round
         with m.Elif(self.judged):
@@ -124,28 +134,26 @@ class Advertiser(wiring.Component):
         return m
 
     def _take(self, m, packet, length, link, tags, tag_octets):
-        """Bring the packet to the start of its register, and clear what is behind its end."""
+        """Bring the packet to the start of its register."""
         octets = self.candidate.octets
         behind = headers.ETHERNET.octets
         m.d.sync += link.eq(HeaderLayout(headers.ETHERNET).from_octets(octets))
         m.d.sync += tags.eq(self.candidate.tags)
+        m.d.sync += length.eq(self.candidate.length)
         m.d.sync += tag_octets.eq(octets[8 * (behind - 2) :])
         with m.Switch(self.candidate.tags):
             for count in range(3):
                 with m.Case(count):
-                    start = behind + count * headers.VLAN.octets
-                    rest = Signal(7, name=f"rest_{count}")
-                    m.d.comb += rest.eq(self.candidate.length - start - NEIGHBOUR_START)
-                    m.d.sync += length.eq(rest)
-                    there = octets[8 * start : 8 * start + _BITS]
-                    options = NEIGHBOUR_START + headers.NEIGHBOUR.octets
-                    m.d.sync += packet.eq(
-                        Cat(
-                            there[: 8 * options],
-                            Mux(rest > 24, there[8 * options : 8 * options + 64], 0),
-                            Mux(rest > 32, there[8 * options + 64 :], 0),
-                        )
-                    )
+                    m.d.sync += packet.eq(octets[8 * (behind + count * headers.VLAN.octets) :])
+
+    def _cut(self, packet, rest):
+        """Return ``packet`` without what is behind its end, if it is of a length that is good."""
+        options = 8 * (NEIGHBOUR_START + headers.NEIGHBOUR.octets)
+        return Cat(
+            packet[:options],
+            Mux(rest > 24, packet[options : options + 64], 0),
+            Mux(rest > 32, packet[options + 64 :], 0),
+        )
 
     def _advertisement(self, packet, found):
         """Return the reply to ``packet``, without its checksum, as the octets of a packet."""

@@ -111,11 +111,14 @@ class NeighbourFilter(wiring.Component):
         with m.If(moved):
             m.d.sync += seen.eq(likely)
 
-        fits = Signal()  # this beat may be the last of a solicitation
-        possible = Signal()
-        m.d.comb += fits.eq(place < self.beats_max)
-        m.d.comb += possible.eq((place >= self.look_beat) & fits & likely.any())
-        self._judge(m, possible & self.i.valid & beat.last, moved, fifo)
+        # Unless a beat holds a whole solicitation, its last beat is a later one than the look beat,
+        # and what was seen there is in a register.
+        at_once = self.beats_max == self.look_beat + 1
+        known = likely if at_once else seen
+        complete = (place < self.beats_max) & (place >= self.look_beat + (not at_once))
+        candidate = Signal()
+        m.d.comb += candidate.eq(self.i.valid & beat.last & known.any() & complete)
+        self._judge(m, candidate, moved, fifo)
 
         # Show what is known to be something else.
         early = place < self.look_beat
@@ -124,7 +127,7 @@ class NeighbourFilter(wiring.Component):
         m.d.comb += fifo.i.payload.eq(beat)
 
         m.d.comb += self.candidate.octets.eq(octets)
-        m.d.comb += self.candidate.tags.eq(Cat(likely[1], likely[2]))
+        m.d.comb += self.candidate.tags.eq(Cat(known[1], known[2]))
         m.d.comb += self.candidate.length.eq(Cat(keep_to_end(beat.keep), place) + 1)
 
         return m

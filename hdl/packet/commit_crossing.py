@@ -54,7 +54,7 @@ class CommitCrossing(wiring.Component):
     storage, fetch_port : :class:`~amaranth.lib.memory.Memory` and its read port
     committed, written, news, frames, outside, overrun : :class:`~amaranth.hdl.Signal`
         State of the side of ``i``, for proofs.
-    left, read, fetched, taken, ended, skip : :class:`~amaranth.hdl.Signal`
+    left, read, fetched, taken, following, ended, skip : :class:`~amaranth.hdl.Signal`
         State of the side of ``o``.
 
     Members
@@ -110,6 +110,7 @@ class CommitCrossing(wiring.Component):
         self.read = Signal(count, reset_less=True)  # one further with `fetched`
         self.fetched = Signal()
         self.taken = Signal(count, reset_less=True)  # packets whose end has left
+        self.following = Signal(count, init=1, reset_less=True)  # one more, for a short path
         self.ended = Signal(init=1, reset_less=True)  # the beat moved out last was a packet's end
         self.skip = Signal(init=1)  # after a reset, the rest of what was being offered
 
@@ -191,7 +192,7 @@ class CommitCrossing(wiring.Component):
         m.d.comb += move.eq(self.o.ready | ~self.o.valid)
         m.d.comb += advance.eq(move | ~self.fetched)
         m.d.comb += some.eq(frames != self.taken)
-        m.d.comb += more.eq(frames != (self.taken + 1)[: len(self.taken)])
+        m.d.comb += more.eq(frames != self.following)
         m.d.comb += fetch.eq(advance & some & (more | ~(self.fetched & row.last)))
         m.d.comb += self.fetch_port.addr.eq(self.read[:-1])
         m.d.comb += self.fetch_port.en.eq(fetch)
@@ -213,4 +214,6 @@ class CommitCrossing(wiring.Component):
                 d += self.o.payload.first.eq(self.ended)
                 d += self.left.eq(self.left + 1)
                 d += self.ended.eq(row.last)
-                d += self.taken.eq(self.taken + row.last)
+                with m.If(row.last):
+                    d += self.taken.eq(self.following)
+                    d += self.following.eq(self.following + 1)

@@ -38,7 +38,7 @@ class Bench:
         await Timer(40, unit="ns")
 
     def frames(self, count, least=60):
-        return [self.rng.randbytes(self.rng.randint(least, 700)) for _ in range(count)]
+        return [self.rng.randbytes(self.rng.randint(least, 300)) for _ in range(count)]
 
     async def receive(self, count):
         received = []
@@ -61,7 +61,7 @@ async def frames_cross_unchanged(dut, pause):
     await bench.start()
     bench.source.set_pause_generator(bench.pauses(pause))
     bench.sink.set_pause_generator(bench.pauses(pause / 2))
-    frames = bench.frames(12)
+    frames = bench.frames(8)
     for frame in frames:
         await bench.source.send(AxiStreamFrame(frame, tuser=0))
     assert await bench.receive(len(frames)) == frames

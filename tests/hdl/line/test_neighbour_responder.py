@@ -185,7 +185,7 @@ def test_valid():
     assert (edge.passed, edge.sent) == ([], [advertisement(to=address) for address in to])
 
 
-@pytest.mark.parametrize("octets", [8, 64])
+@pytest.mark.parametrize("octets", [64])
 def test_not_valid(octets):
     """All of them pass, and a good one behind each is answered."""
     frames = [solicitation(**case) for case in BAD.values()]
@@ -255,7 +255,7 @@ def test_neither_the_host_nor_replies_starve():
 
 
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_any_frames(data):
     """Whatever passes is untouched and in order, with any pauses and any beats."""
     octets = data.draw(st.sampled_from([8, 32, 64, 128]))
@@ -271,7 +271,7 @@ def test_any_frames(data):
     edge = Edge(octets).run(
         frames,
         host=[frame(90, 5)] * 3,
-        cycles=1500,
+        cycles=900,
         pause=lambda: rng.randint(0, pause),
         o_ready=lambda: rng.random() < ready,
     )

@@ -163,6 +163,7 @@ class CommitCrossingSpec(wiring.Component):
                 m.d.comb += Assert(dut.fetch_port.data == port.data)
             ends = ends + (port.data.last & (offset < committed))
         m.d.comb += Assert(frames == ends)
+        m.d.comb += Assert(dut.following == (dut.taken + 1)[:3])
 
         # The output.
         m.d.comb += Assert(dut.ended | ~dut.skip)
