@@ -6,7 +6,7 @@ from mrcnic.hdl.wire.headers import IPV4, IPV6
 
 from .errors import DropReason, PacketError
 
-__all__ = ["IpFields", "ipv4_checksum", "read_ip", "read_ipv6"]
+__all__ = ["IpFields", "check_ipv4_checksum", "check_ipv4_shape", "ipv4_checksum", "read_ip"]
 
 #: Header length of IPv4, in units of 4 octets: packets of ours have no options.
 _IPV4_WORDS = IPV4.octets // 4
@@ -104,25 +104,16 @@ def read_ip(octets: bytes, *, version: int | None = None) -> IpFields:
     Raises
     ------
     PacketError
-        If it is malformed, or a fragment's.
+        If it is cut, or of another version.
     """
     found = octets[0] >> 4 if octets else version or 6
     if found not in (4, 6) or version not in (None, found):
         raise PacketError(DropReason.BAD_VERSION, f"IP version {found} is not {version or 6}")
-    return read_ipv6(octets) if found == 6 else _read_ipv4(octets)
+    return _read_ipv6(octets) if found == 6 else _read_ipv4(octets)
 
 
-def read_ipv6(octets: bytes) -> IpFields:
-    """Read the IPv6 header at the start of ``octets``.
-
-    Raises
-    ------
-    PacketError
-        If it is cut, or of another version.
-    """
+def _read_ipv6(octets: bytes) -> IpFields:
     header = _unpack(IPV6, octets, "IPv6")
-    if header["version"] != 6:
-        raise PacketError(DropReason.BAD_VERSION, f"IP version {header['version']} is not 6")
     return IpFields(
         version=6,
         source=header["source"],
@@ -137,23 +128,7 @@ def read_ipv6(octets: bytes) -> IpFields:
 
 
 def _read_ipv4(octets: bytes) -> IpFields:
-    if octets[0] & 0x0F != _IPV4_WORDS:
-        raise PacketError(
-            DropReason.BAD_VERSION,
-            f"an IPv4 header of {octets[0] & 0x0F} words in place of {_IPV4_WORDS} has options",
-        )
     header = _unpack(IPV4, octets, "IPv4")
-    if ipv4_checksum(octets[: IPV4.octets]):
-        raise PacketError(
-            DropReason.BAD_CHECKSUM,
-            f"the checksum {header['checksum']:#06x} of the IPv4 header does not match",
-        )
-    if header["more_fragments"] or header["fragment_offset"]:
-        raise PacketError(DropReason.BAD_LENGTH, "the packet is a fragment")
-    if header["total_length"] < IPV4.octets:
-        raise PacketError(
-            DropReason.BAD_LENGTH, f"an IPv4 header claims {header['total_length']} octets in all"
-        )
     return IpFields(
         version=4,
         source=header["source"],
@@ -165,6 +140,36 @@ def _read_ipv4(octets: bytes) -> IpFields:
         next_header=header["protocol"],
         payload_length=header["total_length"] - IPV4.octets,
     )
+
+
+def check_ipv4_shape(octets: bytes) -> None:
+    """Refuse an IPv4 header behind which there is something else than UDP.
+
+    Raises
+    ------
+    PacketError
+        If it has options, or is a fragment's.
+    """
+    header = IPV4.unpack(octets)
+    if header["header_length"] != _IPV4_WORDS:
+        raise PacketError(
+            DropReason.IPV4_OPTIONS,
+            f"an IPv4 header of {header['header_length']} words in place of {_IPV4_WORDS}",
+        )
+    if header["more_fragments"] or header["fragment_offset"]:
+        raise PacketError(DropReason.IPV4_FRAGMENT, "the packet is a fragment")
+
+
+def check_ipv4_checksum(octets: bytes) -> None:
+    """Refuse an IPv4 header that was damaged.
+
+    Raises
+    ------
+    PacketError
+        If its checksum does not match.
+    """
+    if ipv4_checksum(octets[: IPV4.octets]):
+        raise PacketError(DropReason.BAD_CHECKSUM, "the checksum of the IPv4 header does not match")
 
 
 def _unpack(table, octets: bytes, name: str) -> dict[str, int]:

@@ -4,13 +4,13 @@ from typing import Any
 
 from mrcnic.hdl.wire.headers import BTH, UDP
 from mrcnic.hdl.wire.icrc import icrc
-from mrcnic.hdl.wire.opcodes import NextHeader
+from mrcnic.hdl.wire.opcodes import Ecn, NextHeader
 
 from .dialect import Dialect
 from .entropy import ev_from_wire
 from .errors import DropReason, PacketError
 from .extensions import ICRC_OCTETS, WRITE_OPCODES, extensions
-from .ip import IpFields, read_ip
+from .ip import IpFields, check_ipv4_checksum, check_ipv4_shape, read_ip
 from .outer import Outer
 from .routing import read_routing_header
 
@@ -57,7 +57,9 @@ def parse_packet(
         outer, kind, rest = _read_outer(octets, first)
         inner = read_ip(rest, version=_ENCAPSULATED[kind])
     if inner.next_header != NextHeader.UDP:
-        raise PacketError(DropReason.BAD_NEXT_HEADER, f"next header {inner.next_header} is not UDP")
+        raise PacketError(DropReason.NOT_UDP, f"next header {inner.next_header} is not UDP")
+    if inner.version == 4:
+        check_ipv4_shape(rest)
     at = inner.octets + UDP.octets + BTH.octets
     if len(rest) < at:
         raise PacketError(DropReason.BAD_LENGTH, f"a packet of {len(rest)} octets has no BTH")
@@ -65,6 +67,10 @@ def parse_packet(
     port = udp["destination_port"]
     if port not in dialect.udp_ports:
         raise PacketError(DropReason.BAD_PORT, f"UDP port {port} is not one of ours")
+    if inner.version == 4:
+        check_ipv4_checksum(rest)
+    if outer and outer.ecn == Ecn.CE and inner.ecn == Ecn.NOT_ECT:
+        raise PacketError(DropReason.BAD_ECN, "congestion is marked outside a packet without ECN")
     trimmed, good = first.dscp in dialect.trimmed, True
     for header, there in ((first, octets), (inner, rest)):
         _check_length(len(there) - header.octets, header.payload_length, trimmed)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from mrcnic.hdl.wire.opcodes import EtherType, Opcode
+from mrcnic.hdl.wire.opcodes import Ecn, EtherType, Opcode
 from mrcnic.sim.codec.extensions import WRITE_OPCODES, extensions
 from mrcnic.sim.codec.outer import Ethernet, Outer, VlanTag
 from mrcnic.sim.codec.packet import Packet
@@ -64,6 +64,9 @@ def packets(draw):
     }
     ipv4 = draw(st.booleans())
     address = st.integers(0, 2**32 - 1) if ipv4 else addresses
+    outer = draw(st.none() | outers)
+    # Who does not understand ECN is not told of congestion.
+    marked = outer and outer.ecn == Ecn.CE
     return Packet(
         opcode=opcode,
         source=draw(address),
@@ -78,10 +81,10 @@ def packets(draw):
         invariant_reserved=draw(st.integers(0, 15)),
         extensions=headers,
         payload=draw(st.binary(max_size=70)) if opcode in WRITE_OPCODES else b"",
-        ecn=draw(st.integers(0, 3)),
+        ecn=draw(st.integers(1 if marked else 0, 3)),
         flow_label_high=0 if ipv4 else draw(st.integers(0, 15)),
         hop_limit=draw(st.integers(0, 255)),
         udp_port=draw(st.sampled_from([None, 4971])),
-        outer=draw(st.none() | outers),
+        outer=outer,
         ethernet=draw(frames),
     )

@@ -210,13 +210,6 @@ def test_routing_header_that_is_not_there():
     assert reason_of(octets_of("O1BAD") + D1) == DropReason.BAD_SRH
 
 
-def test_congestion_seen_by_either_header():
-    for outer, inner, ce in ((2, 2, False), (3, 2, True), (2, 3, True), (0, 1, False)):
-        packet = Packet.decode_ip(D1).encapsulated(1, 2)
-        packet.ecn, packet.outer.ecn = inner, outer
-        assert Packet.decode_ip(packet.encode()).ce == ce
-
-
 # ---- what is refused -----------------------------------------------------------------------------
 
 
@@ -234,8 +227,8 @@ def changed(offset, octets, right=True):
         (D1[:39], "bad_length"),
         (D1[:-1], "bad_length"),
         (D1 + b"\0", "bad_length"),
-        (changed(0, "42"), "bad_version"),
-        (changed(6, "06"), "bad_next_header"),
+        (changed(0, "52"), "bad_version"),
+        (changed(6, "06"), "not_udp"),
         (changed(42, "12b8"), "bad_port"),
         (changed(44, "0041"), "bad_length"),
         (changed(49, "01"), "bad_tver"),
@@ -278,7 +271,7 @@ def test_too_short_for_a_bth():
 
 
 def test_reasons_are_what_the_nic_counts():
-    assert {f"rx_{reason}" for reason in DropReason} <= {*EVENTS, "rx_bad_checksum"}
+    assert {f"rx_{reason}" for reason in DropReason} <= set(EVENTS)
 
 
 def test_frames():
