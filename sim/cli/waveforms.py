@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 from .output import whole_folder
 
 __all__ = ["is_whole_fst", "trace_file"]
@@ -49,7 +51,7 @@ def trace_file(path: Path) -> Iterator[Path]:
     Raises
     ------
     click.ClickException
-        If the file cannot be written.
+        If the file cannot be written, or the simulator has not finished it.
     """
     path = path.resolve()
     with whole_folder(path.parent) as folder:
@@ -63,3 +65,5 @@ def trace_file(path: Path) -> Iterator[Path]:
                     file.replace(path)
                 else:
                     file.unlink()
+    if not whole:
+        raise click.ClickException(f"the simulator has not finished {path.name}")

@@ -21,6 +21,9 @@ __all__ = ["build", "simulate"]
 #: How often the progress of a process is looked at, in seconds.
 _POLL_S = 0.2
 
+#: How long a simulator that has its result may take to finish its waveforms, in seconds.
+_CLOSE_S = 300
+
 
 def build(
     config: NicConfig, *, simulator: str, trace: bool = False, progress: Callable[[str], None]
@@ -80,8 +83,11 @@ def simulate(
         for: one line that says why.
     """
     arguments = [bench, build.simulator, str(build.folder), str(seed), str(trace or "")]
+    patience_s = _CLOSE_S if trace else 0
     with _switches(spec) as wanted:
-        return _run("simulate", arguments, {**spec, **wanted}, progress=progress)
+        return _run(
+            "simulate", arguments, {**spec, **wanted}, progress=progress, patience_s=patience_s
+        )
 
 
 @contextlib.contextmanager
@@ -101,7 +107,14 @@ def _switches(spec: dict) -> Iterator[dict]:
         yield {"namespaces": network.prefix}
 
 
-def _run(task: str, arguments: list[str], spec: dict, *, progress: Callable[[dict], None]) -> dict:
+def _run(
+    task: str,
+    arguments: list[str],
+    spec: dict,
+    *,
+    progress: Callable[[dict], None],
+    patience_s: float = 0,
+) -> dict:
     """Run a task of :mod:`mrcnic.sim.bench.child` and return its result.
 
     It has a process group of its own, which is killed when this function is left in whatever way,
@@ -124,6 +137,8 @@ def _run(task: str, arguments: list[str], spec: dict, *, progress: Callable[[dic
             )
             try:
                 last = _follow(child, lines, progress)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(patience_s)
             finally:
                 _kill(child)
                 child.stdin.close()

@@ -35,7 +35,7 @@ def test_whole_or_not(tmp_path, octets, whole):
     assert is_whole_fst(tmp_path / "f") == whole
 
 
-@pytest.mark.parametrize("error", [None, click.ClickException("failed"), SystemExit(130)])
+@pytest.mark.parametrize("error", [click.ClickException("failed"), SystemExit(130)])
 @pytest.mark.parametrize("octets", [WHOLE, WHOLE[:-1]], ids=["whole", "cut"])
 def test_kept_if_whole(tmp_path, error, octets):
     """A simulator leaves other files when it is killed; none of them stays."""
@@ -46,8 +46,7 @@ def test_kept_if_whole(tmp_path, error, octets):
             assert path.parent != wanted.parent
             path.write_bytes(octets)
             path.with_name("f.fst.hier").write_bytes(b"left")
-            if error:
-                raise error
+            raise error
     except (click.ClickException, SystemExit) as caught:
         raised = caught
     assert raised is error
@@ -56,9 +55,19 @@ def test_kept_if_whole(tmp_path, error, octets):
 
 def test_nothing_was_written(tmp_path):
     (tmp_path / "f.fst").write_bytes(b"old")
-    with trace_file(tmp_path / "f.fst"):
+    with (
+        pytest.raises(click.ClickException, match=r"^the simulator has not finished f\.fst$"),
+        trace_file(tmp_path / "f.fst"),
+    ):
         pass
-    assert (tmp_path / "f.fst").read_bytes() == b"old"
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f.fst", b"old")]
+
+
+def test_written(tmp_path):
+    (tmp_path / "f.fst").write_bytes(b"old")
+    with trace_file(tmp_path / "f.fst") as path:
+        path.write_bytes(WHOLE)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f.fst", WHOLE)]
 
 
 def test_place_that_cannot_be_written(tmp_path):
