@@ -2,7 +2,7 @@
 
 from operator import index
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -115,14 +115,14 @@ class NeighbourFilter(wiring.Component):
         # and what was seen there is in a register.
         at_once = self.beats_max == self.look_beat + 1
         known = likely if at_once else seen
-        complete = (place < self.beats_max) & (place >= self.look_beat + (not at_once))
+        complete = (place < self.beats_max) & ~_below(place, self.look_beat + (not at_once))
         candidate = Signal()
         m.d.comb += candidate.eq(self.i.valid & beat.last & known.any() & complete)
         self._judge(m, candidate, moved, fifo)
 
         # Show what is known to be something else.
-        early = place < self.look_beat
-        more = place < self.beats_max - 1
+        early = _below(place, self.look_beat)
+        more = _below(place, self.beats_max - 1)
         m.d.comb += fifo.release.eq(~early & ~(more & likely.any()))
         m.d.comb += fifo.i.payload.eq(beat)
 
@@ -157,13 +157,15 @@ class NeighbourFilter(wiring.Component):
         consume = Signal()
         stall = Signal()
         offered = candidate & self.enable & self.free
-        m.d.comb += self.start.eq(offered & ~asked & ~settled)
+        begins = Signal()  # the frame stays where it is in the next cycle, too
+        m.d.comb += begins.eq(offered & ~asked & ~settled)
+        m.d.sync += self.start.eq(begins)
         m.d.comb += stall.eq(candidate & ~settled & (asked | offered))
         m.d.comb += fifo.i.valid.eq(self.i.valid & ~stall)
         m.d.comb += self.i.ready.eq(fifo.i.ready & ~stall)
         m.d.comb += fifo.abort.eq(consume)
         m.d.comb += self.passed.eq(moved & candidate & self.enable & ~asked)
-        with m.If(self.start):
+        with m.If(begins):
             m.d.sync += asked.eq(1)
         with m.If(self.judged):
             m.d.sync += settled.eq(1)
@@ -172,3 +174,8 @@ class NeighbourFilter(wiring.Component):
             m.d.sync += asked.eq(0)
             m.d.sync += settled.eq(0)
             m.d.sync += consume.eq(0)
+
+
+def _below(place: Value, limit: int) -> Value:
+    """Return whether ``place`` is below ``limit``; never, without a comparison, if that is 0."""
+    return place < limit if limit else Const(0)

@@ -34,8 +34,8 @@ class NeighbourResponder(wiring.Component):
     is not the frame's source, octets behind the IPv6 packet, and those that come before the last
     reply has left. The host may answer these.
 
-    A frame that looks like a solicitation keeps ``i`` waiting for 45 cycles; others pass at a beat
-    per cycle. The reply is offered 89 cycles after the last beat. Replies and the host's frames
+    A frame that looks like a solicitation keeps ``i`` waiting for 46 cycles; others pass at a beat
+    per cycle. The reply is offered 90 cycles after the last beat. Replies and the host's frames
     take turns.
 
     Parameters

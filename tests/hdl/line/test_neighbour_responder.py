@@ -233,9 +233,9 @@ def test_one_that_comes_before_the_last_reply_has_left_passes():
 def test_cycles():
     """The verdict, the reply, and what a filter costs other frames."""
     edge = Edge().run([solicitation(), frame(60)])
-    # The last beat is offered at edge 1 and taken at 46. The next frame follows at 47, and three
-    # cycles of FIFO. The reply is made in twice 44 cycles, and takes one to be merged.
-    assert edge.cycles == {"passed": [47 + 3], "sent": [1 + 89, 1 + 90]}
+    # The last beat is offered at edge 1 and taken at 47. The next frame follows at 48, and three
+    # cycles of FIFO. The reply is made in 1 + 44 + 44 cycles, and takes one to be merged.
+    assert edge.cycles == {"passed": [48 + 3], "sent": [1 + 90, 1 + 91]}
     many = Edge().run([frame(60, n) for n in range(100)])
     assert many.cycles["passed"] == list(range(3, 103))
     long = Edge().run([frame(1518, n) for n in range(4)])
