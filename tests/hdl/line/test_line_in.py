@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """From a MAC: whole frames or nothing, at line rate, and each that is dropped is counted."""
 
 import random
