@@ -1,6 +1,6 @@
 """What is done with endpoint packets that come in."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,13 +72,11 @@ class EndpointDesk(wiring.Component):
 
         found, endpoint = self.i.payload, self.i.payload.endpoint
         outputs = (self.replies, self.notices, self.confirmations)
-        waits = Signal()
+        waits, taken = Signal(), Signal()
+        m.d.comb += waits.eq(Cat(output.valid & ~output.ready for output in outputs).any())
         for output in outputs:
-            with m.If(output.valid & ~output.ready):
-                m.d.comb += waits.eq(1)
             with m.If(output.ready):
                 m.d.sync += output.valid.eq(0)
-        taken = Signal()
         m.d.comb += [self.i.ready.eq(~waits), taken.eq(self.i.valid & ~waits)]
 
         is_status = endpoint.operation == Operation.PORT_STATUS.value

@@ -209,7 +209,7 @@ class PortStatus(wiring.Component):
     def _tell(self, m, done, peer, before, after, identifier, mask):
         """Tell a remote NIC what it does not know, if it is time to."""
         fresh, due = Signal(), Signal()
-        plane = self._next_plane(m, self.events.status_sent)
+        plane = self._next_plane(m, mask, self.events.status_sent)
         m.d.comb += [
             fresh.eq((before.tries == 0) | (before.told != identifier)),
             due.eq(
@@ -237,15 +237,15 @@ class PortStatus(wiring.Component):
                 self.sends.payload.mask.eq(mask),
             ]
 
-    def _next_plane(self, m, moves):
+    def _next_plane(self, m, mask, moves):
         """Return a port that is up, each time the next one."""
         lanes = range(self.config.lanes)
         last, plane = (Signal(index_bits(len(lanes)), name=name) for name in ("last", "plane"))
         for p in reversed(lanes):  # the later assignment wins
-            with m.If(self.port_up[p]):
+            with m.If(mask[p]):
                 m.d.comb += plane.eq(p)
         for p in reversed(lanes[1:]):
-            with m.If(self.port_up[p] & (p > last)):
+            with m.If(mask[p] & (p > last)):
                 m.d.comb += plane.eq(p)
         with m.If(moves):
             m.d.sync += last.eq(plane)
