@@ -40,7 +40,7 @@ def describe_interface(component: wiring.Component, *, module: str) -> dict[str,
     Raises
     ------
     ValueError
-        If a port is in no docstring.
+        If a port, or a field behind one, is in no docstring.
     """
     entries = documented_members(type(component))
     members = component.signature.members
@@ -132,4 +132,6 @@ def _fields(layout: data.Layout) -> Iterator[dict[str, Any]]:
         found = {"name": name, "lowest_bit": field.offset, "width": field.width}
         if isinstance(field.shape, EnumMeta):
             found["values"] = {one.name: one.value for one in field.shape}
+        if name not in texts:
+            raise ValueError(f"the docstring of {type(layout).__name__} does not tell of {name}")
         yield {**found, "meaning": texts[name]}

@@ -113,6 +113,12 @@ def test_port_that_is_told_nowhere(shop):
         describe_interface(shop(s_axis_order1_tlast=In(1)), module="shop")
 
 
+def test_field_that_is_told_nowhere(shop, monkeypatch):
+    monkeypatch.setattr(Paint, "__doc__", "Something.")
+    with pytest.raises(ValueError, match=r"^the docstring of Paint does not tell of litres$"):
+        describe_interface(shop(), module="shop")
+
+
 def test_entries():
     names = [entry.names for entry in documented_members(Shop)]
     assert names[1] == ("s_axis_order<p>_tdata", "s_axis_order<p>_tvalid", "s_axis_order<p>_tready")
