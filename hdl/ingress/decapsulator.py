@@ -84,9 +84,11 @@ class Decapsulator(wiring.Component):
         both = Cat(before.data, now.data)
         moved = Signal(16 * octets - 8 * START_UNIT)
         m.d.comb += moved.eq(Mux(start[0], both[8 * START_UNIT :], both[: len(moved)]))
+        joined = Signal(8 * octets)
         with m.Switch(start[1:unit_bits]):
             for number, at in enumerate(range(START_SKEW, octets, 2 * START_UNIT)):
                 with m.Case(number) if unit_bits > 1 else m.Default():
-                    m.d.comb += self.o.data.eq(moved[8 * at : 8 * (at + octets)])
+                    m.d.comb += joined.eq(moved[8 * at : 8 * (at + octets)])
+        m.d.comb += self.o.data.eq(joined)
 
         return m

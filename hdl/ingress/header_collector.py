@@ -147,10 +147,8 @@ class HeaderCollector(wiring.Component):
                     with m.Case(number):
                         m.d.sync += row.eq(self.i.data)
         octets = Cat(rows)[: 8 * HEADER_OCTETS]
-        with m.If(self.o.notes.ipv4):
-            behind = octets[8 * (UDP_AT - IP_SAVING) : 8 * (HEADER_OCTETS - IP_SAVING)]
-            m.d.comb += self.headers.eq(Cat(octets[: 8 * UDP_AT], behind))
-        with m.Else():
-            m.d.comb += self.headers.eq(octets)
+        behind_ipv4 = octets[8 * (UDP_AT - IP_SAVING) : 8 * (HEADER_OCTETS - IP_SAVING)]
+        behind = Mux(self.o.notes.ipv4, behind_ipv4, octets[8 * UDP_AT :])
+        m.d.comb += self.headers.eq(Cat(octets[: 8 * UDP_AT], behind))
 
         return m

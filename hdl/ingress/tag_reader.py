@@ -109,12 +109,11 @@ class TagReader(wiring.Component):
 
         is_inner = [tag.vid == port.inner_tag[:_TAG_BITS] for tag in tags]
         is_outer = tags[0].vid == port.outer_tag[:_TAG_BITS]
-        with m.Switch(port.tags):
-            with m.Case(0):
-                m.d.comb += self.o.other.eq(two | (one & (tags[0].vid != 0)))
-            with m.Case(1):
-                m.d.comb += self.o.other.eq(~(one & is_inner[0]))
-            with m.Default():
-                m.d.comb += self.o.other.eq(~(two & is_outer & is_inner[1]))
+        fits = Mux(
+            port.tags == 0,
+            ~two & (~one | (tags[0].vid == 0)),
+            Mux(port.tags == 1, one & is_inner[0], two & is_outer & is_inner[1]),
+        )
+        m.d.comb += self.o.other.eq(~fits)
 
         return m

@@ -15,6 +15,7 @@ from mrcnic.hdl.packet.beat import Beat
 from mrcnic.hdl.wire.headers import BTH, ETHERNET, IPV4, IPV6, METH, RETH, TSETH, UDP
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import Dscp, Opcode, Role
+from mrcnic.sim.bench.judge import LaneRules
 from mrcnic.sim.bench.packets import from_beats
 from mrcnic.sim.bench.streams import simulate
 
@@ -25,6 +26,10 @@ IPV4_A = int(IPv4Address("192.0.2.1"))
 IPV4_B = int(IPv4Address("192.0.2.2"))
 BLOCK = 0x5F000001
 USID = 0x2C05
+OWN = BLOCK << 16 | USID
+
+#: What a lane at B goes by.
+RULES = LaneRules(loopback=B, loopback_ipv4=IPV4_B, own=OWN, mtu=1024)
 #: Carriers as they arrive: after three hops, and before the first one.
 ARRIVED = int(IPv6Address("5f00:1:2c05::"))
 UNDERLAY = int(IPv6Address("3fff:0:2::1"))

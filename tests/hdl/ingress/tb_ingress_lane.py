@@ -62,7 +62,7 @@ def frame_of(rng, inner, fields):
     kind = rng.choice(["plain", "tunnel", "routed"])
     if kind == "plain":
         return bytes(ETHER / Raw(inner)), fields
-    ecn = rng.choice([2, 3])
+    ecn = rng.choice([2, 3]) if inner[1] >> 4 & 3 else 0  # unmarkable outside, if inside
     outer = IPv6(src=text(UNDERLAY), dst=text(ARRIVED), tc=8 << 2 | ecn, nh=41)
     if kind == "routed":
         segments = [text(ARRIVED)] * rng.randint(1, 3)

@@ -5,10 +5,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judge import TO_HOST, judge
 from received import (
     IPV4_A,
+    OWN,
     PACKETS,
+    RULES,
     A,
     B,
     config_of,
@@ -25,11 +26,11 @@ from mrcnic.hdl.ingress.frame import MAX_FRAME_OCTETS
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.wire.headers import IPV6
 from mrcnic.hdl.wire.opcodes import Opcode
+from mrcnic.sim.bench.judge import TO_HOST, judge
 
 D1 = tunnel(PACKETS["D1"])
 DATA = bytes(range(0x10, 0x20))
 T1 = PACKETS["T1"]
-OWN = 0x5F0000012C05 << 80
 
 #: Frames for uSID 2C05 with one thing wrong, and the event of each.
 WRONG = [
@@ -131,7 +132,7 @@ def test_b116_each_reason_alone(beat_octets):
 def test_wrong_frames_are_wrong_to_the_reference():
     for event, wrong in WRONG:
         frame, bad = wrong if isinstance(wrong, tuple) else (wrong, 0)
-        assert judge(frame, bad, mtu=1024)[0] == event
+        assert judge(frame, RULES, bad=bool(bad)).event == event
 
 
 def test_b035_every_bit_of_d1():
@@ -141,7 +142,7 @@ def test_b035_every_bit_of_d1():
         octets = bytearray(PACKETS["D1"])
         octets[bit // 8] ^= 1 << bit % 8
         frames.append(plain(bytes(octets)))
-        event, payload = judge(frames[-1], mtu=1024)
+        event, payload = judge(frames[-1], RULES)[:2]
         place = bit // 8
         masked = place in (1, 2, 3, 7, 46, 47, 52) or (place == 0 and bit % 8 < 4)
         # Trimmed ones differ in their class, which the ICRC does not cover.
@@ -159,7 +160,7 @@ def test_b077_trimmed_by_the_outermost_header():
     frames, wanted = [], []
     for dscp, event in ((16, "rx_trimmed"), (18, "rx_trimmed"), (17, "rx_bad_length")):
         for length in (t1["payload_length"], 0x44):
-            outer = {**t1, "dscp": dscp, "destination": OWN}
+            outer = {**t1, "dscp": dscp, "destination": OWN << 80}
             outer["payload_length"] = length
             frames.append(ethernet(IPV6.pack(**outer) + T1[40:]))
             wanted.append(event)
@@ -267,7 +268,7 @@ ODD = st.one_of(
 def test_agrees_with_the_reference(frames, beat_octets, seed):
     rng = random.Random(seed)
     gap = (lambda: rng.random() < 0.2) if seed % 2 else lambda: 0
-    verdicts = [judge(frame, mtu=1024) for frame in frames]
+    verdicts = [judge(frame, RULES)[:2] for frame in frames]
     result = receive(frames, beat_octets, gap=gap, ready=lambda cycle: rng.random() < 0.7)
     assert result.sequence == [event for event, _ in verdicts]
     assert result.payloads == [payload for _, payload in verdicts if payload]
