@@ -1,9 +1,8 @@
 """ICRC of packets on their way out."""
 
-from collections.abc import Iterable
 from operator import index
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,18 +10,29 @@ from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.crc_pipeline import CrcBeat, CrcPipeline
 from mrcnic.hdl.packet.delay_line import DelayLine
 from mrcnic.hdl.packet.keep import keep_to_end
-from mrcnic.hdl.wire.headers import ICRC
-from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK
+from mrcnic.hdl.wire.headers import ETHERNET, ICRC, IPV4, IPV6
+from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK, ICRC_MASK_IPV4
+
+from .header_block import WORD_OCTETS, FrameNote
 
 __all__ = ["IcrcMaker"]
+
+#: A frame's first octets, in front of its first word.
+_BLANK = ETHERNET.octets % WORD_OCTETS
+
+#: How far behind a place the inner header of IPv4 starts, and that of IPv6.
+_START = {1: IPV6.octets - IPV4.octets, 0: 0}
+_MASK = {1: ICRC_MASK_IPV4, 0: ICRC_MASK}
+_INITIAL = ICRC_INITIAL.to_bytes(4, "little")
 
 
 class IcrcMaker(wiring.Component):
     """Write the ICRC into the last four octets of each packet.
 
-    The CRC is made of the octets from the inner IPv6 header on, with ones for the fields that
-    :data:`~mrcnic.hdl.wire.icrc.ICRC_MASK` says, up to the ICRC. There is no back-pressure: room
-    for a packet is made before it is started.
+    The CRC is made of the octets from the inner IP header on, with ones for the fields that
+    :data:`~mrcnic.hdl.wire.icrc.ICRC_MASK` and its fellow say, up to the ICRC. The header may start
+    at any place: each octet looks how far behind it is. There is no back-pressure: room for a
+    packet is made before it is started.
 
     Latency is ``latency`` cycles, for the last beat; another beat comes out with the next one, or
     after that time, if that is later. One beat per cycle passes, and packets may follow each other
@@ -32,8 +42,6 @@ class IcrcMaker(wiring.Component):
     ----------
     octets : :class:`int`
         Octets per beat; a power of two, at least 4.
-    starts : iterable of :class:`int`
-        Where the inner IPv6 header may start in a packet: without an outer header, and with it.
 
     Attributes
     ----------
@@ -42,21 +50,21 @@ class IcrcMaker(wiring.Component):
 
     Members
     -------
-    i : ``In(packet_signature(octets, user_shape=1))``
-        Packets with four octets of zero at the end, and zero where ``keep`` is not set. ``user``
-        says whether there is an outer header. Always ready.
-    o : ``Out(stream.Signature(Beat(octets), always_ready=True))``
-        The same packets with their ICRC.
+    i : ``In(packet_signature(octets, user_shape=FrameNote()))``
+        Packets with four octets of zero at the end, and zero where ``keep`` is not set. Always
+        ready.
+    o : ``Out(stream.Signature(Beat(octets, user_shape=1), always_ready=True))``
+        The same packets with their ICRC. ``user`` is ``control`` of the note.
     """
 
-    def __init__(self, *, octets: int, starts: Iterable[int]):
+    def __init__(self, *, octets: int):
         self.octets = index(octets)
-        self.starts = tuple(starts)
         self._crc = CrcPipeline(octets=self.octets, trailer_octets=ICRC.octets)
         self.latency = self._crc.latency + 1
+        self._beat = Beat(self.octets, user_shape=1)
         super().__init__({
-            "i": In(packet_signature(self.octets, user_shape=1)),
-            "o": Out(stream.Signature(Beat(self.octets), always_ready=True)),
+            "i": In(packet_signature(self.octets, user_shape=FrameNote())),
+            "o": Out(stream.Signature(self._beat, always_ready=True)),
         })
 
     def elaborate(self, platform):
@@ -67,9 +75,10 @@ class IcrcMaker(wiring.Component):
         m.d.comb += crc.i.eq(self._counted(m))
 
         # The beats wait for the CRC.
-        m.submodules.delay = delay = DelayLine(Beat(self.octets), delay=crc.latency)
+        m.submodules.delay = delay = DelayLine(self._beat, delay=crc.latency)
         for name in ("data", "keep", "first", "last"):
             m.d.comb += delay.i[name].eq(self.i.payload[name])
+        m.d.comb += delay.i.user.eq(self.i.payload.user.control)
         passed = Signal(crc.latency)
         m.d.sync += passed.eq(Cat(self.i.valid, passed))
         beat, valid = delay.o, passed[-1]
@@ -77,7 +86,7 @@ class IcrcMaker(wiring.Component):
         here, before = self._place(m, beat, crc.o.crc)
 
         # A beat stays until it is known whether the ICRC starts in it, that is until the next.
-        held = Signal(Beat(self.octets), reset_less=True)
+        held = Signal(self._beat, reset_less=True)
         held_valid = Signal()
         leaves = held_valid & (held.last | valid)
         m.d.comb += self.o.valid.eq(leaves)
@@ -96,33 +105,48 @@ class IcrcMaker(wiring.Component):
     def _counted(self, m):
         """Return the beat as the CRC counts it."""
         counted = Signal(CrcBeat(self.octets))
-        octets = self.i.payload.data.as_value()
+        beat = self.i.payload
         m.d.comb += counted.valid.eq(self.i.valid)
-        m.d.comb += counted.first.eq(self.i.payload.first)
-        m.d.comb += counted.last.eq(self.i.payload.last)
-        m.d.comb += counted.spare.eq(~keep_to_end(self.i.payload.keep))
+        m.d.comb += counted.first.eq(beat.first)
+        m.d.comb += counted.last.eq(beat.last)
+        m.d.comb += counted.spare.eq(~keep_to_end(beat.keep))
 
-        # In the first beats, some octets are left out, read as ones, or hold the initial state.
-        beats = -(-(max(self.starts) + len(ICRC_MASK)) // self.octets)
-        number = Signal(range(beats + 1))
-        later = Signal.like(number)
-        m.d.comb += number.eq(later)
-        with m.If(self.i.payload.first):
-            m.d.comb += number.eq(0)
-        with m.If(self.i.valid & (number != beats)):
-            m.d.sync += later.eq(number + 1)
-        m.d.comb += counted.data.eq(octets)
-        for user, start in enumerate(self.starts):
-            ones, count, initial = _patterns(start)
-            for beat in range(beats):
-                shift = 8 * self.octets * beat
-                cut = (1 << 8 * self.octets) - 1
-                with m.If((number == beat) & (self.i.payload.user == user)):
-                    m.d.comb += counted.data.eq(
-                        ((octets | ones >> shift & cut) & (count >> shift & cut))
-                        ^ (initial >> shift & cut)
-                    )
+        place, at = self._places(m)
+        ipv4 = beat.user.ipv4
+        for n in range(self.octets):
+            octet = beat.data[n]
+            words, phase = divmod(n - _BLANK, WORD_OCTETS)  # of this octet, behind place 0
+            ones, initial, counts = 0, 0, 0
+            for version, mask in _MASK.items():
+                holds = ipv4 == version
+                start = _START[version] // WORD_OCTETS
+                for offset in range(phase, len(mask), WORD_OCTETS):
+                    here = at.get(words - start - offset // WORD_OCTETS)
+                    if here is not None and mask[offset]:
+                        ones = ones | Mux(holds & here, mask[offset], 0)
+                    if here is not None and offset < len(_INITIAL):
+                        initial = initial | Mux(holds & here, _INITIAL[offset], 0)
+                counts = counts | (holds & (place <= words - start))
+            m.d.comb += counted.data[8 * n : 8 * n + 8].eq(Mux(counts, octet | ones, 0) ^ initial)
         return counted
+
+    def _places(self, m):
+        """Return the note's place, counted from this beat, and whether it is any that matters."""
+        beat = self.i.payload
+        words = self.octets // WORD_OCTETS
+        lowest = -2 - max(
+            (_START[version] + len(mask)) // WORD_OCTETS for version, mask in _MASK.items()
+        )
+        place = Signal(signed(max(8, words.bit_length() + 2)))
+        later = Signal.like(place)
+        m.d.comb += place.eq(Mux(beat.first, beat.user.place, later))
+        with m.If(self.i.valid):
+            m.d.sync += later.eq(Mux(place < lowest + words, lowest, place - words))
+        at = {}
+        for number in range(lowest + 1, words):
+            at[number] = Signal(name=f"at_{number - lowest}")
+            m.d.comb += at[number].eq(place == number if number else ~place.any())
+        return place, at
 
     def _place(self, m, beat, crc):
         """Return the ICRC where it belongs in the last beat, and in the one before it."""
@@ -143,10 +167,3 @@ class IcrcMaker(wiring.Component):
             m.d.comb += before[octet].eq(placed[place])
             m.d.comb += here[octet].eq(placed[self.octets + place])
         return here, before
-
-
-def _patterns(start):
-    """Return bits that read as ones, bits that count, and the initial state, as octets."""
-    ones = int.from_bytes(ICRC_MASK, "little") << 8 * start
-    initial = ICRC_INITIAL << 8 * start
-    return ones, ~((1 << 8 * start) - 1), initial

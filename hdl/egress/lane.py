@@ -2,20 +2,22 @@
 
 from operator import index
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import SlotRead, TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.commit_fifo import CommitFifo
 
-from .header_builder import HEADER_OCTETS_MAX, INNER_STARTS, PAYLOAD_STARTS, HeaderBuilder
+from .header_block import FrameNote
+from .header_builder import HeaderBuilder
+from .host_store import HostStore
 from .icrc_maker import IcrcMaker
-from .port_gate import PortGate
+from .lane_exit import PAUSE_BITS, LaneExit
 from .room_keeper import RoomKeeper
 from .srv6_inserter import Srv6Inserter
 
@@ -30,8 +32,9 @@ class EgressLane(wiring.Component):
     """Make frames of descriptors and payload.
 
     A descriptor that is taken becomes a frame: headers, payload, pad, ICRC. It is stored whole
-    before it is offered to the MAC, so that it has no idle beats. While the port is down, no
-    descriptor is taken, and frames that wait are dropped; a frame that was started is finished.
+    before it is offered to the MAC, so that it has no idle beats. So are the host's own frames,
+    which pass unchanged; the two take turns as :class:`~.lane_exit.LaneExit` says. While the port
+    is down, frames that wait are dropped; a frame that was started is finished.
 
     The first beat leaves the inserter three cycles after the descriptor was taken and enters the
     FIFO five cycles later (with 64 octets per beat). A frame of ``n`` beats whose payload is there
@@ -70,8 +73,14 @@ class EgressLane(wiring.Component):
         Time.
     up : ``In(1)``
         The port is up.
-    events : ``Out(StructLayout({"tx_packet_sent": 1, "tx_dropped_port_down": 1}))``
-        A frame was handed over to the MAC; a frame was dropped because the port went down.
+    pause : ``In(PAUSE_BITS)``
+        Pauses that the MAC asks for, as levels: of each priority, then of all frames. They count
+        if ``settings.port[port].pause`` is set.
+    events : ``Out``
+        ``tx_packet_sent``, ``host_tx_sent``: a frame was handed over to the MAC.
+        ``tx_dropped_port_down``, ``host_tx_dropped_port_down``: one was dropped because the port
+        is down. ``host_tx_too_long``: a frame of more than 9,216 octets was dropped.
+        ``tx_paused``: for a cycle, a frame was not started because of a pause.
 
     Raises
     ------
@@ -86,27 +95,35 @@ class EgressLane(wiring.Component):
             raise ValueError(f"port must be below lanes, which are {config.lanes}, not {port}")
         octets = config.beat_octets
         self._builder = HeaderBuilder(config, port=self.port)
+        sizes = self._builder.sizes
         self._inserter = Srv6Inserter(
             octets=octets,
-            header_octets=HEADER_OCTETS_MAX,
-            packet_octets=self._builder.packet_octets_max,
-            starts=PAYLOAD_STARTS,
+            packet_octets=sizes.packet_octets,
+            starts=sizes.starts,
+            user_shape=FrameNote(),
         )
-        self._icrc_maker = IcrcMaker(octets=octets, starts=INNER_STARTS)
-        self.beats_max = -(-self._builder.packet_octets_max // octets)
-        # Builder 2, inserter 1, FIFO 3, gate 1; the first beat itself is one of those counted.
+        self._icrc_maker = IcrcMaker(octets=octets)
+        self.beats_max = -(-sizes.packet_octets // octets)
+        # Builder 2, inserter 1, FIFO 3, exit 1; the first beat itself is one of those counted.
         self.latency = 2 + 1 + self._icrc_maker.latency + 3 + 1 - 1
         depth = 1 << (_PACKETS * self.beats_max + self.latency - 1).bit_length()
-        self._fifo = CommitFifo(Beat(octets), depth=depth)
+        self._fifo = CommitFifo(Beat(octets, user_shape=1), depth=depth)
+        events = (
+            "tx_packet_sent", "tx_dropped_port_down", "tx_paused", "host_tx_sent",
+            "host_tx_dropped_port_down", "host_tx_too_long",
+        )  # fmt: skip
         super().__init__({
             "i": In(stream.Signature(TxDescriptor(config))),
             "fetch": Out(stream.Signature(SlotRead(config))),
             "payload": In(packet_signature(octets)),
+            "host": In(packet_signature(octets)),
             "o": Out(packet_signature(octets)),
+            "table": In(stream.Signature(TableWrite())),
             "settings": In(Settings(config)),
             "now": In(NOW_BITS),
             "up": In(1),
-            "events": Out(data.StructLayout({"tx_packet_sent": 1, "tx_dropped_port_down": 1})),
+            "pause": In(PAUSE_BITS),
+            "events": Out(data.StructLayout(dict.fromkeys(events, 1))),
         })
 
     def elaborate(self, platform):
@@ -116,32 +133,48 @@ class EgressLane(wiring.Component):
         m.submodules.inserter = inserter = self._inserter
         m.submodules.icrc_maker = icrc_maker = self._icrc_maker
         m.submodules.fifo = fifo = self._fifo
-        m.submodules.gate = gate = PortGate(octets=self.config.beat_octets)
+        m.submodules.host_store = host_store = HostStore(octets=self.config.beat_octets)
+        m.submodules.gate = gate = LaneExit(octets=self.config.beat_octets)
         m.submodules.keeper = keeper = RoomKeeper(depth=fifo.depth, beats_max=self.beats_max)
 
         self._take(m, builder, keeper)
 
+        connect(m, flipped(self.table), builder.table)
         connect(m, builder.o, inserter.i)
         connect(m, flipped(self.payload), inserter.payload)
         connect(m, inserter.o, icrc_maker.i)
         m.d.comb += fifo.i.valid.eq(icrc_maker.o.valid)  # room was kept, so it is ready
         m.d.comb += fifo.i.payload.eq(icrc_maker.o.payload)
-        connect(m, fifo.o, gate.i)
+        connect(m, fifo.o, gate.packets)
+        connect(m, flipped(self.host), host_store.i)
+        connect(m, host_store.o, gate.host)
         connect(m, gate.o, flipped(self.o))
 
         low = (self.config.beat_octets - 1).bit_length()
-        total = builder.o.payload.total
-        m.d.comb += keeper.measured.valid.eq(builder.o.valid & builder.o.ready)
-        m.d.comb += keeper.measured.beats.eq((total + self.config.beat_octets - 1) >> low)
+        block = builder.o.payload
+        m.d.comb += keeper.measured.valid.eq(builder.o.valid & builder.o.ready & ~block.more)
+        m.d.comb += keeper.measured.beats.eq((block.end >> low) + 1)
         m.d.comb += keeper.left.eq(fifo.o.valid & fifo.o.ready)
 
         m.d.comb += builder.settings.eq(self.settings)
         m.d.comb += builder.now.eq(self.now)
-        m.d.comb += gate.up.eq(self.up)
-        m.d.comb += self.events.tx_packet_sent.eq(gate.passed)
-        m.d.comb += self.events.tx_dropped_port_down.eq(gate.dropped)
+        self._set_gate(m, gate)
+        m.d.comb += self.events.tx_packet_sent.eq(gate.sent.packet)
+        m.d.comb += self.events.tx_dropped_port_down.eq(gate.dropped.packet)
+        m.d.comb += self.events.tx_paused.eq(gate.paused)
+        m.d.comb += self.events.host_tx_sent.eq(gate.sent.host)
+        m.d.comb += self.events.host_tx_dropped_port_down.eq(gate.dropped.host)
+        m.d.comb += self.events.host_tx_too_long.eq(host_store.too_long)
 
         return m
+
+    def _set_gate(self, m, gate):
+        settings = self.settings
+        m.d.comb += gate.up.eq(self.up)
+        m.d.comb += gate.pause.eq(Mux(settings.port[self.port].pause, self.pause, 0))
+        m.d.comb += gate.control_priority.eq(settings.pause_priority_control)
+        m.d.comb += gate.data_priority.eq(settings.pause_priority_data)
+        m.d.comb += gate.host_turns.eq(settings.host_turns)
 
     def _take(self, m, builder, keeper):
         """Take descriptors, and ask for their payload."""

@@ -1,15 +1,18 @@
 """Headers in front of payload."""
 
 from collections.abc import Iterable
+from math import gcd
 from operator import index
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.packet.beat import packet_signature
+from mrcnic.hdl.packet.keep import end_to_keep
 
-from .header_builder import HeaderBlock
+from .header_block import HeaderBlock
+from .turning import turned
 
 __all__ = ["Srv6Inserter"]
 
@@ -19,88 +22,105 @@ class Srv6Inserter(wiring.Component):
 
     Cut-through: headers leave before the payload is there, and a beat waits only for the payload
     that is in it. Octets behind the payload, the pad and the trailer, are zero. The end of a packet
-    follows from its own ``total``; a residue that does not fit in the beat of the last payload
+    follows from its own ``end``; a residue that does not fit in the beat of the last payload
     octets goes into one more beat, which needs no further input.
 
     Latency is one cycle. One beat per cycle passes, without a bubble between packets. Payload is
-    rotated by one of the distances that ``starts`` asks for, in one choice.
+    turned by as many octets as headers have in their last beat; the more ``starts`` have in common,
+    the less there is to choose from. With multiples of four octets and a constant, a beat of 64
+    octets takes two choices of four, and the deepest path is 5 LUTs.
 
     Parameters
     ----------
     octets : :class:`int`
         Octets per beat; a power of two.
-    header_octets, packet_octets : :class:`int`
-        As of :class:`~mrcnic.hdl.egress.header_builder.HeaderBlock`.
+    packet_octets : :class:`int`
+        Octets of the longest packet.
     starts : iterable of :class:`int`
         Lengths of headers behind which there may be payload. Where there is none, headers may
         have any length.
+    user_shape : :ref:`shape-like <lang-shapelike>`, optional
+        Shape of ``user``.
+
+    Attributes
+    ----------
+    inside, header_left, payload_left, tail, distance, end, beats_left : \
+        :class:`~amaranth.hdl.Signal`
+        State, for proofs.
 
     Members
     -------
-    i : ``In(stream.Signature(HeaderBlock(header_octets, packet_octets)))``
+    i : ``In(stream.Signature(HeaderBlock(octets, packet_octets, user_shape)))``
         Headers.
     payload : ``In(packet_signature(octets))``
-        One packet for each header with ``payload`` set.
-    o : ``Out(packet_signature(octets, user_shape=1))``
+        One packet for each one whose headers have ``payload`` set.
+    o : ``Out(packet_signature(octets, user_shape))``
         Whole packets.
 
     Raises
     ------
     ValueError
-        If one of ``starts`` is not from 1 to ``header_octets``.
+        If there are no ``starts``, or one is less than 1.
     """
 
     def __init__(
-        self, *, octets: int, header_octets: int, packet_octets: int, starts: Iterable[int]
+        self,
+        *,
+        octets: int,
+        packet_octets: int,
+        starts: Iterable[int],
+        user_shape: ShapeLike = 1,
     ):
         self.octets = index(octets)
-        self.header_octets = index(header_octets)
+        self.packet_octets = index(packet_octets)
         self.starts = tuple(starts)
-        for start in self.starts:
-            if not 1 <= start <= self.header_octets:
-                raise ValueError(f"starts must be from 1 to {header_octets}, not {start}")
+        if not self.starts or min(self.starts) < 1:
+            raise ValueError(f"starts must be at least 1 each, not {self.starts}")
+        self._low = (self.octets - 1).bit_length()
+        # Of the packet under way: what its next beat starts with.
+        self.inside = Signal()
+        self.header_left = Signal()
+        self.payload_left = Signal()
+        self.tail = Signal(8 * self.octets)  # what does not fit in a beat makes another
+        self.distance = Signal(range(self.octets))
+        self.end = Signal(self._low)
+        self.beats_left = Signal(max(1, (self.packet_octets - 1).bit_length() - self._low))
         super().__init__({
-            "i": In(stream.Signature(HeaderBlock(self.header_octets, packet_octets))),
+            "i": In(stream.Signature(HeaderBlock(self.octets, self.packet_octets, user_shape))),
             "payload": In(packet_signature(self.octets)),
-            "o": Out(packet_signature(self.octets, user_shape=1)),
+            "o": Out(packet_signature(self.octets, user_shape)),
         })
 
     def elaborate(self, platform):
         m = Module()
 
-        bits = 8 * self.octets
-        low = (self.octets - 1).bit_length()
         block = self.i.payload
+        inside, beats_left, end = self.inside, self.beats_left, self.end
+        user = Signal.like(block.user)
 
-        # Of the packet under way: what its next beat starts with.
-        inside = Signal()
-        headers = Signal(max(8 * self.header_octets, 2 * bits) - bits, reset_less=True)
-        tail = Signal(bits)  # zero between packets: what does not fit in a beat makes another
-        distance = Signal(low)
-        header_beats = Signal(range(self.header_octets // self.octets + 1))
-        payload_left = Signal()
-        remaining = Signal.like(block.total)
-        user = Signal()
-
-        # The same for this beat, if it is the first of its packet.
-        now_headers = Mux(inside, headers, block.octets)
-        now_distance = Mux(inside, distance, block.length[:low])
-        now_header_beats = Signal.like(header_beats)
+        # The same for this beat, if it has headers.
+        headed = Signal()
         now_payload_left = Signal()
-        now_remaining = Signal.like(remaining)
-        m.d.comb += now_header_beats.eq(Mux(inside, header_beats, block.length >> low))
-        m.d.comb += now_payload_left.eq(Mux(inside, payload_left, block.payload))
-        m.d.comb += now_remaining.eq(Mux(inside, remaining, block.total))
+        now_distance = Signal.like(self.distance)
+        now_beats_left = Signal.like(beats_left)
+        now_end = Signal.like(end)
+        m.d.comb += headed.eq(~inside | self.header_left)
+        m.d.comb += now_payload_left.eq(Mux(headed, block.payload, self.payload_left))
+        m.d.comb += now_distance.eq(Mux(headed, block.length, self.distance))
+        m.d.comb += Cat(now_end, now_beats_left).eq(Mux(inside, Cat(end, beats_left), block.end))
 
         takes = Signal()  # this beat has octets from a beat of payload
         moves = Signal()
         last = Signal()
-        m.d.comb += takes.eq((now_header_beats == 0) & now_payload_left)
+        full = 0 if all(start % self.octets for start in self.starts) else ~block.length.any()
+        m.d.comb += takes.eq(now_payload_left & ~(headed & (block.more | full)))
         m.d.comb += moves.eq(
-            (self.o.ready | ~self.o.valid) & (inside | self.i.valid) & (self.payload.valid | ~takes)
+            (self.o.ready | ~self.o.valid)
+            & (~headed | self.i.valid)
+            & (self.payload.valid | ~takes)
         )
-        m.d.comb += last.eq(now_remaining <= self.octets)
-        m.d.comb += self.i.ready.eq(moves & ~inside)
+        m.d.comb += last.eq(~now_beats_left.any())
+        m.d.comb += self.i.ready.eq(moves & headed)
         m.d.comb += self.payload.ready.eq(moves & takes)
 
         here, later = self._split(m, takes, now_distance)
@@ -108,42 +128,53 @@ class Srv6Inserter(wiring.Component):
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(moves):
-            m.d.sync += self.o.valid.eq(1)
             beat = self.o.payload
-            m.d.sync += beat.data.eq(now_headers[:bits] | tail | here)
+            m.d.sync += self.o.valid.eq(1)
+            m.d.sync += beat.data.eq(Mux(headed, block.octets, 0) | self.tail | here)
             m.d.sync += beat.first.eq(~inside)
             m.d.sync += beat.last.eq(last)
-            m.d.sync += beat.user.eq(Mux(inside, user, block.user))
-            for place in range(self.octets):
-                m.d.sync += beat.keep[place].eq(~last | (now_remaining[: low + 1] > place))
+            m.d.sync += beat.keep.eq(
+                end_to_keep(now_end, self.octets) | (~last).replicate(self.octets)
+            )
+            with m.If(headed):
+                m.d.sync += beat.user.eq(block.user)
+                m.d.sync += user.eq(block.user)
+            with m.Else():
+                m.d.sync += beat.user.eq(user)
 
             m.d.sync += inside.eq(~last)
-            m.d.sync += headers.eq(now_headers >> bits)
-            m.d.sync += tail.eq(later)
-            m.d.sync += distance.eq(now_distance)
-            m.d.sync += remaining.eq(now_remaining - self.octets)
-            m.d.sync += payload_left.eq(now_payload_left & ~(takes & self.payload.payload.last))
-            with m.If(now_header_beats == 0):
-                m.d.sync += header_beats.eq(0)
-            with m.Else():
-                m.d.sync += header_beats.eq(now_header_beats - 1)
-            with m.If(~inside):
-                m.d.sync += user.eq(block.user)
+            m.d.sync += self.header_left.eq(headed & block.more)
+            m.d.sync += self.payload_left.eq(
+                now_payload_left & ~(takes & self.payload.payload.last)
+            )
+            m.d.sync += self.tail.eq(later)
+            m.d.sync += self.distance.eq(now_distance)
+            m.d.sync += Cat(end, beats_left).eq(Cat(now_end, now_beats_left - 1))
 
         return m
 
     def _split(self, m, takes, distance):
         """Return the payload in place: what goes into this beat, and what into the next."""
-        bits = 8 * self.octets
-        payload = Signal(bits)
-        here = Signal(bits)
-        later = Signal(bits)
+        payload = self.payload.payload
+        distances = [start % self.octets for start in self.starts]
+        step = gcd(self.octets, *(n - distances[0] for n in distances))
+        rest = distances[0] % step
+        steps = distance[step.bit_length() - 1 :]
+
+        octets = payload.data.as_value().rotate_left(8 * rest)
+        keep = payload.keep.rotate_left(rest)
+        octets = turned(m, octets, steps, unit=8 * step, name="octets")
+        keep = turned(m, keep, steps, unit=step, name="keep")
+
+        here = Signal(8 * self.octets)
+        later = Signal(8 * self.octets)
         for place in range(self.octets):
-            with m.If(takes & self.payload.payload.keep[place]):
-                m.d.comb += payload[8 * place : 8 * place + 8].eq(self.payload.payload.data[place])
-        with m.Switch(distance):
-            for places in sorted({start % self.octets for start in self.starts}):
-                with m.Case(places):
-                    m.d.comb += here.eq(payload << 8 * places)
-                    m.d.comb += later.eq(payload >> bits - 8 * places)
+            octet = slice(8 * place, 8 * place + 8)
+            if rest <= place < self.octets - step + rest:
+                is_here = (place - rest) // step >= steps
+            else:
+                is_here = Const(place >= rest)
+            kept = takes & keep[place]
+            m.d.comb += here[octet].eq(Mux(kept & is_here, octets[octet], 0))
+            m.d.comb += later[octet].eq(Mux(kept & ~is_here, octets[octet], 0))
         return here, later

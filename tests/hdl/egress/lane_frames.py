@@ -1,7 +1,15 @@
 """Descriptors and the frames that they ask for, without the gateware's help."""
 
+from ipaddress import IPv6Address
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrSegmentRouting
+from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.packet import Raw
+
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.rows import Table
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.hdl.wire.opcodes import Opcode
@@ -16,6 +24,7 @@ TIMESTAMP = 0x1234
 
 SETTINGS = {
     "loopback": A,
+    "loopback_ipv4": 0x0A010203,
     "udp_port": 4791,
     "hop_limit": 64,
     "dscp": [46, 8, 10, 0, 16, 18],
@@ -95,6 +104,27 @@ V7 = (
     ("6ba02040001c1140fd000000000000020000000000000001fd000000000000010000000000000001c08112b7001c"
      "0000d100ffff00000034000001051f000022969e32da"),
 )  # fmt: skip
+V5 = (
+    {
+        "opcode": 0xD8, "role": 0, "ev": 0xC0052010, "dqp": 2, "psn": 9, "destination": B,
+        "body": {"request": {"port_status_mask": 0xFB}},
+    },
+    b"",
+    0x1400,
+    ("6ba0201000281140fd000000000000010000000000000001fd000000000000020000000000000001c00512b7002800"
+     "00d800ffff000000020000000900000000000000fb000000001400000172b04e62"),
+)  # fmt: skip
+V6 = (
+    {
+        "opcode": 0xD9, "role": 0, "ev": 0xC0812040, "dqp": 2, "psn": 9, "destination": A,
+        "body": {"response": {"tx_timestamp": 0x1400}},
+    },
+    b"",
+    0,
+    ("6ba02040003c1140fd000000000000020000000000000001fd000000000000010000000000000001c08112b7003c00"
+     "00d900ffff000000020000000900000000000000000000000000000000000000000000000000000000140000000000"
+     "00008e0799c6"),
+)  # fmt: skip
 #: What goes before V1 in the vector V8.
 V8_OUTER = "62200000006c2940fd000001000000000000000000000001fcbbbbbb2401280124022c0500000000"
 
@@ -123,8 +153,9 @@ ETHERNET = headers.ETHERNET.pack(destination=NEXT_HOP_MAC, source=OWN_MAC, ether
 TIMESTAMPED = {0xC6, 0xC7, 0xC8, 0xC9, 0xCA, 0xCB}
 
 
-def settings(config, **changes):
-    values = {**SETTINGS, "port": SETTINGS["port"] * config.lanes, **changes}
+def settings(config, *, port=(), **changes):
+    port = {**SETTINGS["port"][0], **dict(port)}
+    values = {**SETTINGS, "port": [port] * config.lanes, **changes}
     return Settings(config).const(values)
 
 
@@ -175,28 +206,22 @@ def extension(fields, timestamp):
         return headers.NETH.pack(**body)
     if opcode == 0xDE:
         return headers.PETH.pack(**{**body, "tx_timestamp": timestamp, "ftype": 1})
+    if opcode == 0xD8:
+        return headers.ERTH.pack(**{**body, "tx_timestamp": timestamp, "ftype": 1})
+    if opcode == 0xD9:
+        return headers.EETH.pack(**body)
     return headers.AETH.pack(**body)
 
 
-def frame(fields, payload, timestamp=TIMESTAMP):
-    """Return the frame that a lane with ``SETTINGS`` makes."""
-    pad = -len(payload) % 4
-    rest = extension(fields, timestamp) + payload + bytes(pad)
-    length = 8 + 12 + len(rest) + 4
+def frame(fields, payload, timestamp=TIMESTAMP, *, routes=(), **changes):
+    """Return the frame that a lane with ``SETTINGS`` and changes makes, put together by scapy."""
+    setting = {**SETTINGS, **changes}
+    port = {**SETTINGS["port"][0], **dict(changes.get("port", ()))}
     entropy = fields["ev"]
-    common = {"version": 6, "dscp": SETTINGS["dscp"][fields["role"]], "ecn": 2, "hop_limit": 64}
-    inner = headers.IPV6.pack(
-        **common,
-        flow_label=entropy & 0xFFFF,
-        payload_length=length,
-        next_header=17,
-        source=A,
-        destination=fields["destination"],
-    )
-    inner += headers.UDP.pack(source_port=entropy >> 16, destination_port=4791, length=length)
-    inner += headers.BTH.pack(
+    rest = extension(fields, timestamp) + payload + bytes(-len(payload) % 4)
+    bth = headers.BTH.pack(
         opcode=fields["opcode"],
-        pad=pad,
+        pad=-len(payload) % 4,
         p_key=0xFFFF,
         dqp=fields["dqp"],
         ack_request=fields.get("ack_request", 0),
@@ -204,15 +229,89 @@ def frame(fields, payload, timestamp=TIMESTAMP):
         timestamped=fields["opcode"] in TIMESTAMPED,
         psn=fields["psn"],
     )
-    inner += rest
-    inner += icrc(inner)
+    length = 8 + len(bth + rest) + 4
+    tc = setting["dscp"][fields["role"]] << 2 | 2
+    udp = UDP(sport=entropy >> 16, dport=setting["udp_port"], len=length, chksum=0)
+    common = {"tc": tc, "hlim": setting["hop_limit"]}
+    destination = fields["destination"]
+    if fields.get("ipv4"):
+        ip = IP(
+            tos=tc, len=20 + length, id=0, flags="DF", ttl=setting["hop_limit"], proto=17,
+            src=setting["loopback_ipv4"], dst=destination % 2**32,
+        )  # fmt: skip
+    else:
+        source, destination = _ipv6(setting["loopback"]), _ipv6(destination)
+        ip = IPv6(**common, fl=entropy & 0xFFFF, plen=length, nh=17, src=source, dst=destination)
+    inner = bytes(ip / udp / Raw(bth + rest))
+    packet = Raw(inner + icrc(inner))
     if fields.get("srv6"):
-        outer = headers.IPV6.pack(
-            **common,
-            payload_length=len(inner),
-            next_header=41,
-            source=UNDERLAY,
-            destination=fields["carrier"],
+        packet = _encapsulated(packet, fields, {**common, "src": _ipv6(port["underlay"])}, routes)
+    kind = 0x0800 if fields.get("ipv4") and not fields.get("srv6") else 0x86DD
+    for n in range(port.get("tags", 0)):
+        tag = port["outer_tag" if n else "inner_tag"]
+        tagged = (Dot1AD if n else Dot1Q)(
+            prio=tag >> 13, dei=tag >> 12 & 1, vlan=tag % 0x1000, type=kind
         )
-        return ETHERNET + outer + inner
-    return ETHERNET + inner
+        packet, kind = tagged / packet, (0x88A8 if n else 0x8100)
+    addresses = {"dst": _mac(port["next_hop_mac"]), "src": _mac(port["own_mac"])}
+    return bytes(Ether(**addresses, type=kind) / packet)
+
+
+def _encapsulated(packet, fields, common, routes):
+    inner_next = 4 if fields.get("ipv4") else 41
+    carrier, count = _ipv6(fields["carrier"]), fields.get("segments", 0)
+    path = [carrier]
+    if count > 1:
+        path += [_ipv6(segment) for segment in routes[fields.get("route", 0)][: count - 1]]
+    listed = path[::-1][: count - fields.get("reduced", 0)] if not fields.get("ipv4") else []
+    if not listed:
+        return IPv6(**common, plen=len(packet), nh=inner_next, dst=carrier) / packet
+    routing = IPv6ExtHdrSegmentRouting(
+        nh=inner_next, addresses=listed, segleft=count - 1, lastentry=len(listed) - 1
+    )
+    length = len(routing / packet)
+    return IPv6(**common, plen=length, nh=43, dst=carrier) / routing / packet
+
+
+def _ipv6(number):
+    return str(IPv6Address(number))
+
+
+def _mac(number):
+    return number.to_bytes(6, "big").hex(":")
+
+
+def route_rows(config, routes, *, port=0):
+    """Return writes of a table, which put lists of further segments there."""
+    layout = TableWrite()
+    return [
+        layout.const({
+            "table": Table.ROUTE,
+            "index": (port * config.routes + route) * 8 + number,
+            "row": segment,
+        })
+        for route, segments in enumerate(routes)
+        for number, segment in enumerate(segments, start=1)
+    ]
+
+
+def random_format(rng, config):
+    """Return fields that say how a packet travels, of any format there is."""
+    srv6 = rng.getrandbits(1)
+    ipv4 = rng.random() < 0.3
+    segments = rng.randint(0, 8) if config.routes else 0
+    return {
+        "ipv4": ipv4,
+        "srv6": srv6,
+        "segments": segments,
+        "reduced": rng.getrandbits(1),
+        "route": rng.randrange(max(1, config.routes)),
+    }
+
+
+def random_routes(rng, config):
+    return [[rng.getrandbits(128) for _ in range(7)] for _ in range(config.routes)]
+
+
+def random_port(rng, tags):
+    return {"tags": tags, "outer_tag": rng.getrandbits(16), "inner_tag": rng.getrandbits(16)}

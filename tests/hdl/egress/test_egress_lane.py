@@ -13,11 +13,16 @@ from lane_frames import (
     V2,
     V3,
     V4,
+    V5,
+    V6,
     V7,
     V8_OUTER,
     A,
     B,
     frame,
+    random_format,
+    random_port,
+    random_routes,
     write,
 )  # fmt: skip
 from lane_world import run_lane
@@ -28,10 +33,11 @@ from mrcnic.hdl.wire.opcodes import Opcode
 
 TINY = NicConfig(lanes=1, beat_octets=8, qps=4, window=128, slots=16, mtu=256, evs=16)
 WIDE = NicConfig(lanes=1, mtu=256)
+SHORT = NicConfig(lanes=1, beat_octets=32, mtu=256, routes=0)
 
 
-def frames_of(packets):
-    return [frame(fields, payload) for fields, payload in packets]
+def frames_of(packets, **changes):
+    return [frame(fields, payload, **changes) for fields, payload in packets]
 
 
 def beats_of(config, packet):
@@ -187,6 +193,105 @@ def test_payload_of_a_dropped_frame_is_consumed():
     run = run_lane(TINY, packets, up=lambda cycle: cycle < 12 or cycle > 200, store_delay=60)
     assert run.dropped >= 1
     assert run.frames == frames_of(packets)[run.dropped :]
+
+
+@pytest.mark.parametrize("tags", range(3))
+@pytest.mark.parametrize("config", [TINY, WIDE, SHORT], ids=["tiny", "wide", "without-routes"])
+def test_every_format(config, tags):
+    """All headers there are, with any payload, against scapy's."""
+    rng = random.Random(config.beat_octets + tags)
+    routes = random_routes(rng, config)
+    changes = {"port": random_port(rng, tags), "routes": routes}
+    kinds = [V2, V3, V4, V5, V6, V7]
+    packets = [
+        ({**write(rng), **random_format(rng, config)}, rng.randbytes(rng.randint(1, 60)))
+        for _ in range(14)
+    ]
+    packets += [
+        ({**kind[0], "carrier": CARRIER, **random_format(rng, config)}, b"") for kind in kinds
+    ]
+    rng.shuffle(packets)
+    run = run_lane(config, packets, **changes)
+    assert [octets.hex() for octets in run.frames] == [
+        octets.hex() for octets in frames_of(packets, **changes)
+    ]
+
+
+@pytest.mark.parametrize("config", [TINY, WIDE], ids=["tiny", "wide"])
+def test_segments_cost_no_bubble(config):
+    """The longest headers back to back with the shortest: cycles are beats."""
+    rng = random.Random(16)
+    routes = random_routes(rng, config)
+    changes = {"port": random_port(rng, 2), "routes": routes}
+    long = {"srv6": 1, "segments": 8, "reduced": 0, "route": 1}
+    short = {"srv6": 0, "ipv4": 1}
+    packets = [({**write(rng), **path}, rng.randbytes(120)) for path in [long, short, long] * 3]
+    run = run_lane(config, packets, **changes)
+    assert run.frames == frames_of(packets, **changes)
+    assert run.moved == list(range(run.moved[0], run.moved[0] + len(run.beats)))
+
+
+def test_frames_of_the_host_pass():
+    """Untouched, of any length, with idle beats inside; packets keep their order, too."""
+    rng = random.Random(17)
+    packets = [(write(rng), rng.randbytes(rng.randint(1, 256))) for _ in range(6)]
+    host = [rng.randbytes(n) for n in (1, 8, 14, 60, 64, 65, 512)]
+    run = run_lane(TINY, packets, host=host, host_idle=lambda _: rng.random() < 0.3)
+    sent = frames_of(packets)
+    assert sorted(run.frames) == sorted([*sent, *host])
+    assert [frame for frame in run.frames if frame in sent] == sent
+    assert [frame for frame in run.frames if frame in host] == host
+    assert run.events["host_tx_sent"] == len(host)
+
+
+def test_frames_of_the_host_at_line_rate():
+    """Frames of 64 octets, one per cycle: 322 million in a second at 322 MHz."""
+    host = [bytes([n]) * 64 for n in range(40)]
+    run = run_lane(WIDE, [], host=host)
+    assert run.frames == host
+    assert run.moved == list(range(run.moved[0], run.moved[0] + 40))
+
+
+def test_the_host_gets_its_turn():
+    """Against packets without end: at most ``host_turns`` of them in between."""
+    packets = [(V7[0] | {"srv6": 0}, b"") for _ in range(20)]
+    host = [bytes([n]) * 64 for n in range(4)]
+    run = run_lane(WIDE, packets, host=host, host_turns=3)
+    kinds = "".join("h" if frame in host else "p" for frame in run.frames)
+    assert kinds.count("h") == 4
+    assert max(len(group) for group in kinds.strip("p").split("h")) <= 3
+
+
+def test_a_long_frame_of_the_host_is_dropped():
+    host = [bytes(9217), b"x" * 9216, b"y" * 70]
+    run = run_lane(WIDE, [], host=host)
+    assert run.frames == host[1:]
+    assert run.events["host_tx_too_long"] == 1
+
+
+@pytest.mark.parametrize("honoured", [0, 1])
+def test_pause(honoured):
+    """No frame starts during a pause, if it is to be honoured."""
+    packets = [(V7[0] | {"srv6": 0}, b"")] * 4
+    run = run_lane(
+        WIDE, packets, host=[bytes(64)] * 4, port={"pause": honoured},
+        pause=lambda cycle: 0x100 if cycle < 200 else 0,
+    )  # fmt: skip
+    assert len(run.frames) == 8
+    assert (min(run.moved) > 200) == bool(honoured)
+    assert (run.events["tx_paused"] > 100) == bool(honoured)
+
+
+def test_priorities_pause():
+    """Control has another priority than all else."""
+    packets = [(V7[0] | {"srv6": 0}, b""), (write(random.Random(19), srv6=0), bytes(4))] * 2
+    run = run_lane(
+        WIDE, packets, host=[bytes(64)], port={"pause": 1},
+        pause=lambda cycle: 1 << 6 if cycle < 200 else 0,
+        pause_priority_control=6, pause_priority_data=3,
+    )  # fmt: skip
+    before = [cycle for cycle in run.moved if cycle < 200]
+    assert len(before) == 1
 
 
 def test_port_must_exist():

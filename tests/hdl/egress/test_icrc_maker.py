@@ -5,25 +5,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lane_frames import D1
 
+from mrcnic.hdl.egress.header_block import FrameNote, place_of
 from mrcnic.hdl.egress.icrc_maker import IcrcMaker
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.hdl.wire.icrc import icrc
 from mrcnic.sim.bench.packets import from_beats, to_beats
 from mrcnic.sim.bench.streams import simulate
 
-STARTS = (14, 54)
+#: Where inner headers may start: behind none to two tags, with no, one or eight segments.
+STARTS = tuple(14 + 4 * tags + outer for tags in range(3) for outer in (0, 40, 64, 144, 176))
 LATENCIES = {8: 4, 64: 5, 128: 6}
 
 
 def run(octets, packets, *, gap=lambda: 0):
-    """Return the packets for pairs of (user, packet without ICRC), and when their ends came out."""
-    dut = IcrcMaker(octets=octets, starts=STARTS)
-    layout = Beat(octets, user_shape=1)
+    """Return packets for pairs of (start, packet without ICRC), and when their ends came out."""
+    dut = IcrcMaker(octets=octets)
+    layout = Beat(octets, user_shape=FrameNote())
     received, ends, latencies = [], [], []
 
     async def producer(ctx):
         cycle = 0
-        for user, packet in packets:
+        for start, packet in packets:
+            ipv4 = packet[start] >> 4 == 4
+            place = place_of(start - 20 if ipv4 else start)
+            user = {"place": place, "ipv4": ipv4, "control": start & 4 != 0}
             for beat in to_beats(packet + bytes(4), layout, user=user):
                 for _ in range(gap()):
                     await ctx.tick()
@@ -48,16 +53,23 @@ def run(octets, packets, *, gap=lambda: 0):
 
     simulate(dut, producer, consumer, max_cycles=2_000)
     assert dut.latency == LATENCIES[octets]
+    controls = [beat.user for beat in received if beat.first]
+    assert controls == [start & 4 != 0 for start, _ in packets]
     return from_beats(received), latencies
 
 
+def packet_of(rng, start, octets):
+    """Return a packet of random octets, but with a version."""
+    inner = bytes([rng.choice([0x40, 0x60]) | rng.getrandbits(4)]) + rng.randbytes(octets - 1)
+    return start, rng.randbytes(start) + inner
+
+
 def random_packet(rng, octets):
-    user = rng.getrandbits(1)
-    return user, rng.randbytes(STARTS[user] + 60 + rng.randrange(2 * octets + 8))
+    return packet_of(rng, rng.choice(STARTS), 60 + rng.randrange(2 * octets + 8))
 
 
 def expected(packets):
-    return [packet + icrc(packet[STARTS[user] :]) for user, packet in packets]
+    return [packet + icrc(packet[start:]) for start, packet in packets]
 
 
 @pytest.mark.parametrize("octets", LATENCIES)
@@ -65,8 +77,8 @@ def test_every_length_at_full_rate(octets):
     """The ICRC is in the last beat, in the last two, or in a beat of its own."""
     rng = random.Random(octets)
     lengths = range(0, octets + 4, 1 if octets == 8 else 2)  # frames have an even length
-    packets = [(user, rng.randbytes(STARTS[user] + 60 + n)) for n in lengths for user in (0, 1)]
-    packets = rng.sample(packets, 24)
+    packets = [packet_of(rng, start, 60 + n) for n in lengths for start in STARTS]
+    packets = rng.sample(packets, 40)
     received, latencies = run(octets, packets)
     assert received == expected(packets)
     assert set(latencies) == {LATENCIES[octets]}
@@ -96,10 +108,10 @@ def test_what_counts(octets):
         (56, "b0", "74a2788a"),  # retransmission
         (64, "1235", "3baab600"),  # timestamp
     ]
-    packets = [(0, outer[:14] + packet), (1, outer + packet), (1, b"\xff" * 54 + packet)]
+    packets = [(14, outer[:14] + packet), (54, outer + packet), (54, b"\xff" * 54 + packet)]
     for offset, octet, _ in cases:
         changed = bytes.fromhex(octet)
-        packets.append((1, outer + packet[:offset] + changed + packet[offset + len(changed) :]))
+        packets.append((54, outer + packet[:offset] + changed + packet[offset + len(changed) :]))
     received, _ = run(octets, packets)
     results = [result[-4:].hex() for result in received]
     assert results == ["f3bd28cf"] * 3 + [result for _, _, result in cases]

@@ -1,0 +1,303 @@
+"""From the plan of headers to their octets."""
+
+from operator import index
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.rows import ROUTE_ROW
+from mrcnic.hdl.wire import headers
+from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader
+from mrcnic.hdl.wire.srv6 import SEGMENTS_MAX
+
+from .header_block import WORD_OCTETS, FrameNote, HeaderBlock
+from .header_plan import HeaderPlan, Sizes
+from .laying import lay
+from .ones_complement import add_with_wrap, compress
+from .turning import turned
+
+__all__ = ["HeaderLayer"]
+
+_WORD_BITS = 8 * WORD_OCTETS
+_IPV6_WORDS = headers.IPV6.octets // WORD_OCTETS
+_BLANK = headers.ETHERNET.octets % WORD_OCTETS  # octets in front of the variable part
+
+#: Routing type of a segment routing header (RFC 8754, section 2).
+_SRH_TYPE = 4
+
+#: Where the low half of the word with an IPv4 header's checksum is, behind the place of the header.
+_CHECKSUM_WORDS = 8
+
+
+class HeaderLayer(wiring.Component):
+    """Lay headers out, a beat at a time.
+
+    The variable part, from the list of segments on, is as long as it can be. Its words for a beat
+    are chosen, each from its row, then turned by the place that the inner header comes to. What
+    stands in front and what is behind the end is masked. All this is word by word: the headers'
+    lengths are multiples of a word but for Ethernet's.
+
+    Latency is one cycle; one beat per cycle passes.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+    port : :class:`int`
+        Whose addresses are used.
+
+    Members
+    -------
+    i : ``In(stream.Signature(HeaderPlan(config)))``
+        Beats to be laid out.
+    o : ``Out(stream.Signature(HeaderBlock(...)))``
+        Beats of headers.
+    segments : ``In(ArrayLayout(128, SEGMENTS_MAX))``
+        Entries of the list, as :class:`~.segment_table.SegmentTable` has them.
+    settings : ``In(Settings(config))``
+        Addresses and ports.
+    """
+
+    def __init__(self, config: NicConfig, *, port: int):
+        self.config = config
+        self.port = index(port)
+        self.sizes = Sizes(config)
+        block = HeaderBlock(config.beat_octets, self.sizes.packet_octets, FrameNote())
+        super().__init__({
+            "i": In(stream.Signature(HeaderPlan(config))),
+            "o": Out(stream.Signature(block)),
+            "segments": In(data.ArrayLayout(headers.IPV6.fields["destination"], SEGMENTS_MAX)),
+            "settings": In(Settings(config)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        plan, block = self.i.payload, self.o.payload
+        words_per_beat = self.config.beat_octets // WORD_OCTETS
+        low = (words_per_beat - 1).bit_length()
+        m.d.comb += self.i.ready.eq(self.o.ready | ~self.o.valid)
+
+        fixed = self._beat_of(m, self._prefix(m, plan), plan.number)
+        moved = self._moved(m, self._variable(m, plan), plan)
+        checksum = self._checksum(m, plan)
+        checksum_word = Signal.like(plan.words)
+        m.d.comb += checksum_word.eq(plan.note.place + _CHECKSUM_WORDS)
+
+        octets = Signal(8 * self.config.beat_octets)
+        half = _WORD_BITS // 2
+        for lane in range(words_per_beat):
+            # The low half of a word belongs to the one before it, as all start two octets later.
+            word = Cat(Const(lane, low), plan.number)
+            before = [word <= plan.prefix, word < plan.prefix]
+            inside = [word <= plan.words, word < plan.words]
+            for n in range(2):
+                part = slice(_WORD_BITS * lane + half * n, _WORD_BITS * lane + half * (n + 1))
+                behind = Mux(inside[n], moved[part], 0)
+                if n == 0:
+                    with_checksum = plan.ipv4 & (word == checksum_word)
+                    behind = behind | Mux(with_checksum, checksum, 0)
+                m.d.comb += octets[part].eq(Mux(before[n], fixed[part], behind))
+
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+            m.d.sync += block.octets.eq(octets)
+            m.d.sync += block.more.eq(plan.more)
+            m.d.sync += block.length.eq(Cat(Const(_BLANK, 2), plan.words[:low]))
+            m.d.sync += block.payload.eq(plan.payload)
+            m.d.sync += block.end.eq(Cat(Const(_BLANK - 1, 2), plan.words + plan.rest_words))
+            m.d.sync += block.user.eq(plan.note)
+
+        return m
+
+    def _beat_of(self, m, octets, number):
+        """Return the beat of so many octets that has this number."""
+        bits = 8 * self.config.beat_octets
+        beat = Signal(bits)
+        with m.Switch(number):
+            for n in range(-(-len(octets) // bits)):
+                with m.Case(n):
+                    m.d.comb += beat.eq(octets[bits * n : bits * (n + 1)])
+        return beat
+
+    def _moved(self, m, octets, plan):
+        """Return the words of the variable part that belong into this beat, where they belong."""
+        bits = 8 * self.config.beat_octets
+        words_per_beat = self.config.beat_octets // WORD_OCTETS
+        low = (words_per_beat - 1).bit_length()
+        rows = HeaderPlan.rows(self.config)
+        place = plan.note.place[:low]
+
+        chosen = Signal(bits)
+        for lane in range(words_per_beat):
+            # Words that are turned beyond the end come from the row before.
+            row = Signal.like(plan.row, name=f"row_{lane}")
+            m.d.comb += row.eq(plan.row - (lane + place >= words_per_beat))
+            with m.Switch(row):
+                for n in range(rows):
+                    with m.Case(n):
+                        start = bits * n + _WORD_BITS * lane
+                        word = octets[start : start + _WORD_BITS]
+                        m.d.comb += chosen[_WORD_BITS * lane :][:_WORD_BITS].eq(word)
+        return turned(m, chosen, place, unit=_WORD_BITS, name="moved")
+
+    def _prefix(self, m, plan):
+        """Return what stands in front of the list of segments, whether it is wanted or not."""
+        port = self.settings.port[self.port]
+        inner_words = Mux(plan.ipv4, headers.IPV4.octets // WORD_OCTETS, _IPV6_WORDS)
+        outer_words, list_units, segments_left, last_entry = (
+            Signal(14),
+            Signal(8),
+            Signal(8),
+            Signal(8),
+        )
+        m.d.comb += outer_words.eq(plan.udp_words + inner_words + self._routing_words(plan))
+        m.d.comb += list_units.eq(plan.entries << 1)
+        m.d.comb += segments_left.eq(plan.segments - 1)
+        m.d.comb += last_entry.eq(plan.entries - 1)
+        next_header, inner_next = Signal(8), Signal(8)
+        m.d.comb += inner_next.eq(Mux(plan.ipv4, NextHeader.IPV4, NextHeader.IPV6))
+        m.d.comb += next_header.eq(Mux(plan.srh, NextHeader.ROUTING, inner_next))
+        outer = lay(
+            headers.IPV6,
+            **self._common(plan),
+            payload_length=Cat(Const(0, 2), outer_words),
+            next_header=next_header,
+            source=port.underlay,
+            destination=plan.carrier,
+        )
+        routing = lay(
+            headers.SRH,
+            next_header=NextHeader.IPV6,
+            header_length=list_units,
+            routing_type=_SRH_TYPE,
+            segments_left=segments_left,
+            last_entry=last_entry,
+        )
+
+        ip = Signal(16)
+        m.d.comb += ip.eq(Mux(plan.ipv4 & ~plan.srv6, EtherType.IPV4, EtherType.IPV6))
+        links = (
+            [_ethernet(port, ip)],
+            [_ethernet(port, EtherType.VLAN), _tag(port.inner_tag, ip)],
+            [
+                _ethernet(port, EtherType.SERVICE_VLAN),
+                _tag(port.outer_tag, EtherType.VLAN),
+                _tag(port.inner_tag, ip),
+            ],
+        )
+        octets = Signal(len(Cat(*links[-1], outer, routing)))
+        m.d.comb += octets.eq(Cat(*links[-1], outer, routing))
+        with m.Switch(port.tags):
+            for tags in range(len(links) - 1):
+                with m.Case(tags):
+                    m.d.comb += octets.eq(Cat(*links[tags], outer, routing))
+        return octets
+
+    def _variable(self, m, plan):
+        """Return what stands behind, as if the list were the longest, in whole beats."""
+        entries = list(self.segments) if self.sizes.list_words else []
+        if entries:
+            entries[-1] = Mux(plan.reduced, entries[-1], plan.carrier)
+
+        source_port, flow_label = Signal(16), Signal(16)
+        m.d.comb += Cat(flow_label, source_port).eq(plan.ev)
+        with m.If(self.settings.swap_ev):
+            m.d.comb += Cat(source_port, flow_label).eq(plan.ev)
+        udp_length, total_length = Signal(16), Signal(16)
+        m.d.comb += udp_length.eq(plan.udp_words << 2)
+        m.d.comb += total_length.eq(self._total_length(plan))
+
+        ipv6 = lay(
+            headers.IPV6,
+            **self._common(plan),
+            flow_label=Cat(flow_label, Const(0, 4)),
+            payload_length=udp_length,
+            next_header=NextHeader.UDP,
+            source=self.settings.loopback,
+            destination=plan.destination,
+        )
+        ipv4 = lay(
+            headers.IPV4,
+            version=4,
+            header_length=headers.IPV4.octets // WORD_OCTETS,
+            dscp=plan.dscp,
+            ecn=Ecn.ECT0,
+            total_length=total_length,
+            do_not_fragment=1,
+            time_to_live=self.settings.hop_limit,
+            protocol=NextHeader.UDP,
+            source=self.settings.loopback_ipv4,
+            destination=plan.destination[: headers.IPV4.fields["destination"]],
+        )
+        udp = lay(
+            headers.UDP,
+            source_port=source_port,
+            destination_port=self.settings.udp_port,
+            length=udp_length,
+        )
+        bth = lay(
+            headers.BTH,
+            p_key=0xFFFF,
+            **{
+                name: plan[name]
+                for name in (
+                    "opcode", "pad", "dqp", "ack_request", "retransmission", "timestamped", "psn",
+                )
+            },
+        )  # fmt: skip
+        ip = Mux(plan.ipv4, Cat(Const(0, len(ipv6) - len(ipv4)), ipv4), ipv6)
+        octets = Signal(8 * self.config.beat_octets * HeaderPlan.rows(self.config))
+        listed = [lay(ROUTE_ROW, segment=entry) for entry in entries]
+        blank = Const(0, 8 * _BLANK)
+        m.d.comb += octets.eq(Cat(blank, *listed, ip, udp, bth, plan.extension))
+        return octets
+
+    def _checksum(self, m, plan):
+        """Return the checksum of the IPv4 header, as octets."""
+        numbers = compress(*plan.sums, self._total_length(plan))
+        number = add_with_wrap(m, *numbers, name="checksum")
+        checksum = Signal(16)
+        m.d.comb += checksum.eq(~number)
+        return Cat(checksum[8:], checksum[:8])
+
+    def _common(self, plan):
+        """Return fields of both IPv6 headers."""
+        return {
+            "version": 6,
+            "dscp": plan.dscp,
+            "ecn": Ecn.ECT0,
+            "hop_limit": self.settings.hop_limit,
+        }
+
+    def _routing_words(self, plan):
+        """Return the words of the segment routing header."""
+        words = headers.SRH.octets // WORD_OCTETS + (plan.entries << 2)
+        return Mux(plan.srh, words, 0)
+
+    def _total_length(self, plan):
+        """Return the length of the packet, if it is one of IPv4."""
+        return ((plan.udp_words + headers.IPV4.octets // WORD_OCTETS) << 2)[:16]
+
+
+def _ethernet(port, ether_type):
+    return lay(
+        headers.ETHERNET,
+        destination=port.next_hop_mac,
+        source=port.own_mac,
+        ether_type=ether_type,
+    )
+
+
+def _tag(tag, ether_type):
+    priority, drop_eligible, vid = tag[13:], tag[12], tag[:12]
+    return lay(
+        headers.VLAN,
+        priority=priority,
+        drop_eligible=drop_eligible,
+        vid=vid,
+        ether_type=ether_type,
+    )
