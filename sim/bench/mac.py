@@ -5,9 +5,15 @@ from collections.abc import Callable
 
 from cocotb.triggers import RisingEdge
 
-from mrcnic.hdl.descriptor.settings import PCS_LANES, MacStatus
+from mrcnic.hdl.descriptor.settings import MacStatus
+
+from .mac_status import MacStatusModel, StatusDelays
 
 __all__ = ["Mac", "Macs"]
+
+#: Delays of the status pins, which are those of a real MAC but for one: alignment markers come so
+#: often that a port is back in a short simulation.
+STATUS_DELAYS = StatusDelays(markers=1_000_000)
 
 #: Octets around a frame on the wire: preamble, frame check sequence, gap (IEEE 802.3).
 OVERHEAD_OCTETS = 8 + 4 + 12
@@ -46,6 +52,8 @@ class Mac:
         self._status = {
             name: getattr(dut, f"{side}_mac{port}_{name}") for name in MacStatus().members
         }
+        self._link = MacStatusModel(STATUS_DELAYS)
+        self._plugged = True
         self._octets = bytearray()
         self._started_at = 0  # when the frame that crosses began
         self._free_at = 0  # when the wire out is free, in ps
@@ -53,26 +61,31 @@ class Mac:
         self._inbox: deque[bytes] = deque()
         self._beats: deque[tuple[int, int, int]] = deque()
         self._driving = False
-        self.up = True
         self.underruns = 0
         self.tx_beats = 0
 
     def reset(self):
-        """Drive every input of the port to a defined value; the link is up."""
+        """Drive every input of the port to a defined value; the link is up, without heartbeat."""
         self._tx_ready.value = 0
         self._rx_valid.value = 0
         for handle in self._rx:
             handle.value = 0
         for handle in self._status.values():
             handle.value = 0
-        self.set_link(True)
+        self._show(0)
 
-    def set_link(self, up: bool):
-        """Plug the cable, or pull it: the status pins say so."""
-        self.up = up
-        self._status["aligned"].value = up
-        self._status["fec_lock"].value = up
-        self._status["block_lock"].value = (1 << PCS_LANES) - 1 if up else 0
+    def set_link(self, up: bool, now_ps: int):
+        """Plug the cable, or pull it: the status pins say so when a MAC would."""
+        if up != self._plugged:
+            self._plugged = up
+            change = self._link.mend if up else self._link.cut
+            change(now_ps)
+
+    def _show(self, now_ps):
+        pins = self._link.at(now_ps)
+        for name, handle in self._status.items():
+            if name != "heartbeat":
+                handle.value = getattr(pins, name)
 
     def deliver(self, frame: bytes):
         """Queue ``frame`` for the NIC."""
@@ -105,6 +118,8 @@ class Mac:
 
     def drive(self, now_ps: int):
         """Set the inputs of the cycle that begins."""
+        if not self._link.settled:
+            self._show(now_ps)
         ready = bool(self._octets) or now_ps >= self._free_at
         if ready != self._ready:
             self._ready = ready
@@ -183,4 +198,4 @@ class Macs:
 
     def _set_links(self, fault):
         for name, mac in self.macs.items():
-            mac.set_link(self.fabric.port_up(name))
+            mac.set_link(self.fabric.port_up(name), self.now_ps)
