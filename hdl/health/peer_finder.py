@@ -18,8 +18,8 @@ class PeerFinder(wiring.Component):
     """Look for the remote NIC whose address an endpoint packet comes from.
 
     A walk compares the packet with each row, one in a cycle, and ends with the first that fits: a
-    packet is offered 4 cycles after it was taken, and one more for each row before its own. Endpoint
-    packets are rare, and nothing but other endpoint packets waits meanwhile.
+    packet is offered 4 cycles after it was taken, and one more for each row before its own.
+    Endpoint packets are rare, and nothing but other endpoint packets waits meanwhile.
 
     After reset all rows are cleared, in ``peers`` cycles in which nothing is taken. Rows may be
     written after that.
