@@ -9,8 +9,15 @@ from rich.console import Console
 
 from mrcnic.sim.measure.area import measure_areas
 from mrcnic.sim.measure.blocks import PARTS, room_counts
+from mrcnic.sim.measure.datapath import RUNS, measure_datapath
 from mrcnic.sim.measure.synthesis import check_yosys
 from mrcnic.sim.report.area import COUNTED, area_problems, area_result, area_tables
+from mrcnic.sim.report.datapath import (
+    MEASURED,
+    datapath_problems,
+    datapath_result,
+    datapath_tables,
+)
 
 from .options import config_options, make_config
 from .output import whole_file
@@ -57,6 +64,30 @@ def area(blocks, preset, overrides, json_file):
         console.print(table)
     console.print(COUNTED)
     _end(json_file, area_problems(result))
+
+
+@bench.command(epilog="Example: mrcnic bench datapath --json out/datapath.json")
+@config_options(default="100g")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
+def datapath(preset, overrides, json_file):
+    """Simulate a lane's blocks with frames of every length; print cycles and rates.
+
+    Ends with 1 if a block takes more cycles than it may, or does not keep up with the line.
+    """
+    config = make_config(preset, overrides)
+    console = Console(highlight=False)
+    with _figures(json_file) as write:
+        try:
+            with items_bar(console, "simulate", total=len(RUNS)) as done:
+                figures = measure_datapath(config, progress=done)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
+        result = datapath_result(figures, preset=preset, beat_octets=config.beat_octets)
+        write(result)
+    for table in datapath_tables(result):
+        console.print(table)
+    console.print(MEASURED)
+    _end(json_file, datapath_problems(result))
 
 
 def _parts(room: str) -> list[str]:

@@ -5,8 +5,9 @@ import re
 import warnings
 from collections.abc import Callable
 
-from amaranth.hdl import UnusedElaboratable
+from amaranth.hdl import Const, Module, UnusedElaboratable, Value
 from amaranth.lib import wiring
+from amaranth.lib.wiring import In
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.ports import NicPorts
@@ -25,6 +26,29 @@ PARTS = {
     "ingress.icrc_checker": "ingress.lane",
     "packet.crc_pipeline": "ingress.lane",
 }
+
+
+class _Part(wiring.Component):
+    """A part of a room without those ports that are constant, which no module can have."""
+
+    def __init__(self, part: wiring.Component):
+        self._part = part
+        self._ports = {
+            "__".join(map(str, path)): (member.flow, Value.cast(value))
+            for path, member, value in part.signature.flatten(part)
+            if not isinstance(Value.cast(value), Const)
+        }
+        super().__init__({name: flow(value.shape()) for name, (flow, value) in self._ports.items()})
+
+    def elaborate(self, platform):
+        m = Module()
+
+        m.submodules.part = self._part
+        for name, (flow, value) in self._ports.items():
+            port = getattr(self, name)
+            m.d.comb += value.eq(port) if flow == In else port.eq(value)
+
+        return m
 
 
 def room_counts(config: NicConfig) -> dict[str, int]:
@@ -49,7 +73,7 @@ def block_verilog(name: str, config: NicConfig) -> str:
 
     def convert():
         room = _rooms(config)[PARTS.get(name, name)][0]
-        return to_verilog(_find(name, room) if name in PARTS else room, name="block")
+        return to_verilog(_Part(_find(name, room)) if name in PARTS else room, name="block")
 
     return _unused(convert)
 
