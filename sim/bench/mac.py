@@ -155,7 +155,7 @@ class Macs:
     Parameters
     ----------
     macs : list of :class:`Mac`
-    fabric : :class:`~mrcnic.sim.fabric.fabric.Fabric`
+    fabric : :class:`~mrcnic.sim.fabric.events.EventFabric`
         Its port names are those of the MACs.
     clk
         Clock of the design.
