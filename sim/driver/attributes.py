@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.wire.srv6 import CARRIER, USID, USID_SLOTS
 
+from .routes import Route
+
 __all__ = ["Carrier", "QpAttributes"]
 
 #: QPNs that no QP may have: 0 to 2 are for other ends, the highest for groups.
@@ -35,6 +37,8 @@ class Carrier:
         From the first switch to the peer, with planes and the uplink left zero; none is zero.
     uplink : :class:`int`, optional
         Which of them, from 0 on, takes the uplink. If not given, none does.
+    route : :class:`~mrcnic.sim.driver.routes.Route`, optional
+        Further segments, in a segment routing header.
 
     Raises
     ------
@@ -45,6 +49,7 @@ class Carrier:
     block: int
     usids: Sequence[int]
     uplink: int | None = None
+    route: Route | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "usids", tuple(self.usids))
@@ -74,6 +79,7 @@ class Carrier:
             "carrier": int.from_bytes(CARRIER.pack(block=self.block, **slots)),
             "plane_slots": (1 << len(self.usids)) - 1,
             "uplink_slots": 0 if self.uplink is None else 1 << self.uplink,
+            **(self.route.fields if self.route else {}),
         }
 
 
@@ -87,8 +93,12 @@ class QpAttributes:
         Numbers of the QP here and at the peer.
     destination : :class:`int`
         The peer's own address.
+    ipv4 : :class:`bool`
+        That is an address of IPv4, and so are packets.
     carrier : :class:`Carrier`, optional
-        Route; without it, packets are plain IPv6.
+        Route; without it, packets are plain IP.
+    peer : :class:`int`
+        Number of the remote NIC (:class:`~mrcnic.sim.driver.peers.Peers`).
     profile : :class:`int`
         EV profile.
     mtu : :class:`int`
@@ -114,7 +124,9 @@ class QpAttributes:
     qpn: int
     remote_qpn: int
     destination: int
+    ipv4: bool = False
     carrier: Carrier | None = None
+    peer: int = 0
     profile: int = 0
     mtu: int = 4096
     tx_psn: int = 0
@@ -141,7 +153,8 @@ class QpAttributes:
             _check(name, value, 0, 0xFF_FFFF)
             if value in _RESERVED_QPNS:
                 raise ValueError(f"{name} must not be {value:#x}, which is reserved")
-        _check("destination", self.destination, 1, (1 << 128) - 1)
+        _check("destination", self.destination, 1, (1 << (32 if self.ipv4 else 128)) - 1)
+        _check("peer", self.peer, 0, config.peers - 1)
         _check("profile", self.profile, 0, config.profiles - 1)
         if self.mtu not in (256, 512, 1024, 2048, 4096) or self.mtu > config.mtu:
             raise ValueError(f"mtu must be a power of two from 256 to {config.mtu}, not {self.mtu}")
@@ -158,7 +171,7 @@ class QpAttributes:
     def fields(self, config: NicConfig) -> dict[str, int]:
         """Return the fields of the QP's row; the window is no larger than the NIC's own."""
         same = (
-            "qpn", "remote_qpn", "destination", "profile", "tx_psn", "rx_psn",
+            "qpn", "remote_qpn", "destination", "peer", "profile", "tx_psn", "rx_psn",
             "max_immediates", "cwnd", "timeout", "linear_count", "exponential_count", "domain",
         )  # fmt: skip
         return {
@@ -166,5 +179,6 @@ class QpAttributes:
             "mpr": min(self.mpr, config.window // 128),
             "mtu_code": (self.mtu // 256).bit_length() - 1,
             "trim_nack": int(self.trim_nack),
+            "ipv4": int(self.ipv4),
             **(self.carrier.fields if self.carrier else {}),
         }

@@ -95,6 +95,6 @@ class RegisterTwin:
             self._values["table_status"] = status.pack({"refused": 1})
             return
         fields = ROWS[table].fields
-        width = sum(fields.values()) - fields["reserved"]
+        width = sum(fields.values()) - fields.get("reserved", 0)
         self.rows[table, row] = self._values["table_data"] & (1 << width) - 1
         self._values["table_status"] = status.pack({"done": 1})
