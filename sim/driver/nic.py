@@ -192,7 +192,7 @@ class Nic:
         number = await self.read("table_row")
         header = ROWS[table]
         fields = header.unpack((number & (1 << 8 * header.octets) - 1).to_bytes(header.octets))
-        fields.pop("reserved")
+        fields.pop("reserved", None)
         return fields
 
     async def _table_status(self):
