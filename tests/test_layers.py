@@ -59,7 +59,7 @@ def imports(path):
     "path",
     [
         pytest.param(path, id=str(path.relative_to(ROOT)))
-        for folder in ("hdl", "sim")
+        for folder in ("hdl", "sim", "boards")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if path.name != "__init__.py"
     ],
@@ -69,7 +69,7 @@ def test_room_imports_what_it_may(path):
     room = max((room for room in MAY_IMPORT if is_within(module, room)), key=len)
     for name in imports(path):
         root, _, rest = name.partition(".")
-        assert root not in ("hdl", "sim"), f"the import name of {name} is {NAME}.{name}"
+        assert root not in ("hdl", "sim", "boards"), f"the import name of {name} is {NAME}.{name}"
         if root == NAME:
             assert any(is_within(rest, allowed) for allowed in (room, *MAY_IMPORT[room])), (
                 f"{room} may not import {rest}"

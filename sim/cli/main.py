@@ -7,6 +7,7 @@ import sys
 import click
 
 from .bench import bench
+from .board import board
 from .config import config
 from .decode import decode
 from .generate import generate
@@ -25,6 +26,7 @@ def cli():
 
 
 cli.add_command(bench)
+cli.add_command(board)
 cli.add_command(config)
 cli.add_command(decode)
 cli.add_command(generate)

@@ -1,0 +1,1 @@
+"""Boards: platforms, tops, and what makes and loads their bitstreams."""
