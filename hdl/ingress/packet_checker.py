@@ -232,6 +232,8 @@ class PacketChecker(wiring.Component):
             srh.header_length > MAX_SRH_UNITS
         )
 
+        ends_at = _OUTER_OCTETS + headers.SRH.octets + headers.VLAN.octets * notes.tags
+        yield check.no_srh.eq(notes.routed & (self.i.octets < ends_at))
         yield check.srh.eq(notes.routed & is_malformed)
         yield check.srh_support.eq(notes.routed & is_beyond)
         yield check.srh_next_header.eq(notes.routed & (srh.next_header != NextHeader.IPV6))

@@ -13,6 +13,7 @@ CHECKS = {
     "ether_type": "rx_not_ipv6",
     "outermost_version": "rx_bad_version",
     "outer_destination": "rx_not_ours",
+    "no_srh": "rx_bad_length",
     "srh": "rx_bad_srh",
     "srh_support": "rx_srh_unsupported",
     "srh_next_header": "rx_bad_next_header",

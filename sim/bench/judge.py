@@ -137,8 +137,7 @@ def _judge_ipv4(packet, rules):
 
 
 def _judge_ipv6(packet, rules):
-    padded = packet.ljust(64, b"\0")
-    outer = IPV6.unpack(padded)
+    outer = IPV6.unpack(packet.ljust(IPV6.octets, b"\0"))
     _refuse((outer["version"] != 6, "rx_bad_version"))
     inner, there = packet, None
     if outer["next_header"] in (41, 43):
@@ -146,7 +145,8 @@ def _judge_ipv6(packet, rules):
         there = len(inner)
         _refuse((outer["destination"] >> 80 != rules.own, "rx_not_ours"))
         if outer["next_header"] == 43:
-            inner = inner[_judge_srh(SRH.unpack(padded[IPV6.octets :])) :]
+            _refuse((there < SRH.octets, "rx_bad_length"))
+            inner = inner[_judge_srh(SRH.unpack(inner)) :]
     _refuse((len(inner) < IPV6.octets, "rx_bad_length"))
     header = IPV6.unpack(inner)
     _refuse(

@@ -81,6 +81,7 @@ WRONG = [
     ("rx_bad_length", plain(PACKETS["D1"])[:82]),
     ("rx_bad_length", plain(PACKETS["D1"])[:60]),
     ("rx_bad_length", tunnel(PACKETS["D1"])[:60]),
+    ("rx_bad_length", tunnel(PACKETS["D1"], PACKETS["H1"])[:61]),
     ("rx_bad_length", tunnel(PACKETS["D1"])[:100]),
     ("rx_bad_length", plain(write(DATA, length=63))),
     ("rx_bad_length", plain(write(DATA, payload_length=65))),
