@@ -237,14 +237,17 @@ class AcknowledgementReceiver(wiring.Component):
 
     def _take_ack(self, m, taken, response, sent, reached, moved):
         gain = ahead(response.messages, reached.messages)
+        beyond = ahead(response.messages, sent.messages) > 0
         with m.If(response.syndrome[4:] == Syndrome.NAK_ACCESS >> 4):
+            # A NAK also says how many messages had ended before.
+            m.d.comb += moved.messages.eq(taken & (gain > 0) & ~beyond)
             with m.If(taken & (response.syndrome == Syndrome.NAK_ACCESS)):
                 self._fail(m, response.qp, Status.REMOTE_ACCESS)
             with m.Elif(taken):
                 self._fail(m, response.qp, Status.REMOTE_ERROR)
         with m.Elif(response.syndrome != Syndrome.ACK):
             m.d.comb += self.events.ack_unknown_syndrome.eq(taken)
-        with m.Elif(ahead(response.messages, sent.messages) > 0):
+        with m.Elif(beyond):
             m.d.comb += self.events.ack_never_sent.eq(taken)
         with m.Else():
             m.d.comb += [

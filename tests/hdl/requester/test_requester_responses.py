@@ -263,3 +263,23 @@ def test_acknowledgements_that_nobody_takes_wait():
 
     bench.run(scenario)
     assert [a.cack for a in bench.payloads("acknowledgement")] == [0x100 + n for n in range(10)]
+
+
+def test_a_nak_says_what_had_ended_before():
+    bench = Bench()
+
+    async def scenario(ctx):
+        await bench.open(ctx, 1)
+        for n in range(4):
+            bench.request(1, identifier=n)
+        await ticks(ctx, 40)
+        bench.ack(1, 2, syndrome=0x62)
+        await ticks(ctx, 60)
+
+    bench.run(scenario)
+    assert [(end.identifier, end.status) for end in bench.payloads("o")] == [
+        (0, Status.OK),
+        (1, Status.OK),
+        (2, Status.REMOTE_ACCESS),
+        (3, Status.FLUSHED),
+    ]
