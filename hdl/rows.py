@@ -8,7 +8,10 @@ from enum import IntEnum
 
 from mrcnic.hdl.wire.headers import Header
 
-__all__ = ["EV_ROW", "PEER_ROW", "QP_ROW", "REGION_ROW", "ROUTE_ROW", "ROWS", "ROW_BITS", "Table"]
+__all__ = [
+    "EV_ROW", "PEER_ROW", "PROFILE_ROW", "QP_ROW", "REGION_ROW", "ROUTE_ROW", "ROWS", "ROW_BITS",
+    "Table",
+]  # fmt: skip
 
 #: Room for a row, in bits, whatever its table.
 ROW_BITS = 512
@@ -21,6 +24,7 @@ class Table(IntEnum):
     EV = 1
     REGION = 2
     ROUTE = 3
+    PROFILE = 4
     PEER = 5
 
 
@@ -58,6 +62,10 @@ QP_ROW = Header(
 #: One entropy value; the row's index is profile * evs + ev_index.
 EV_ROW = Header(reserved=6, valid=1, active=1, ev=32)
 
+#: One profile, from the next start of a QP on: while there are backups, so many EVs of each plane
+#: are active and GOOD, whatever the rows of the EVs say.
+PROFILE_ROW = Header(min_active=8)
+
 #: One memory region; the row's index is the rkey modulo the number of regions.
 REGION_ROW = Header(reserved=6, valid=1, remote_write=1, rkey=32, base=64, octets=64, domain=16)
 
@@ -86,5 +94,6 @@ ROWS = {
     Table.EV: EV_ROW,
     Table.REGION: REGION_ROW,
     Table.ROUTE: ROUTE_ROW,
+    Table.PROFILE: PROFILE_ROW,
     Table.PEER: PEER_ROW,
 }

@@ -58,7 +58,7 @@ PORT_STATUS = {
 #: Fields of :class:`~mrcnic.hdl.config.NicConfig` that can be read back, in this order.
 SIZES = (
     "lanes", "beat_octets", "qps", "window", "evs", "profiles", "slots", "mtu", "regions",
-    "send_queue", "immediates", "routes", "peers",
+    "send_queue", "immediates", "routes", "peers", "crossing",
 )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ def row_counts(config: NicConfig) -> dict[Table, int]:
         Table.EV: config.profiles * config.evs,
         Table.REGION: config.regions,
         Table.ROUTE: config.lanes * config.routes * SEGMENTS_MAX,
+        Table.PROFILE: config.profiles,
         Table.PEER: config.peers,
     }
 

@@ -1,9 +1,8 @@
 """From a path to a descriptor in a lane."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
@@ -11,6 +10,7 @@ from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.usid_expander import UsidExpander
 
+from .lane_queue import LaneQueue
 from .links import PeerRow, PeerWrite, Placed
 from .scheduler import CREDITS
 
@@ -20,8 +20,8 @@ __all__ = ["Dispatcher"]
 class Dispatcher(wiring.Component):
     """Add EV value, peer and carrier to packets that have a path, and queue them for their lanes.
 
-    A packet reaches its lane 3 cycles after ``placed``, if those before it have been taken. The
-    number of packets in each queue is for the scheduler to limit.
+    A packet reaches its lane 2 cycles after ``placed``, if those before it have been taken; one
+    per cycle passes. The number of packets in each queue is for the scheduler to limit.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Dispatcher(wiring.Component):
     Members
     -------
     placed : ``In(Placed(config))``
-        Packets, one in three cycles at most. ``request.qp`` has to be there a cycle before
+        Packets. ``request.qp`` has to be there a cycle before
         ``valid``, as ``qp``.
     qp : ``In``
         QP of the packet that is placed in the next cycle.
@@ -87,23 +87,18 @@ class Dispatcher(wiring.Component):
             "opcode", "psn", "ack_request", "retransmission", "role", "body", "slot", "octets",
         ):  # fmt: skip
             m.d.comb += descriptor[name].eq(placed.request[name])
+        for name in ("ipv4", "destination", "srv6", "segments", "reduced", "route"):
+            m.d.comb += descriptor[name].eq(peer[name])
         m.d.comb += [
             descriptor.dqp.eq(peer.remote_qpn),
             descriptor.ev.eq(self.ev),
-            descriptor.destination.eq(peer.destination),
-            descriptor.srv6.eq(peer.srv6),
             descriptor.carrier.eq(expander.carrier),
         ]
 
         for p in range(config.lanes):
-            queue = SyncFIFOBuffered(width=TxDescriptor(config).size, depth=CREDITS)
-            m.submodules[f"queue_{p}"] = queue
-            m.d.comb += [
-                queue.w_data.eq(descriptor),
-                queue.w_en.eq(placed.valid & (placed.plane == p)),
-                self.o[p].valid.eq(queue.r_rdy),
-                self.o[p].payload.eq(data.View(TxDescriptor(config), queue.r_data)),
-                queue.r_en.eq(self.o[p].ready),
-            ]
+            m.submodules[f"queue_{p}"] = queue = LaneQueue(TxDescriptor(config), depth=CREDITS)
+            m.d.comb += queue.i.eq(descriptor)
+            m.d.comb += queue.valid.eq(placed.valid & (placed.plane == p))
+            connect(m, queue.o, flipped(self.o[p]))
 
         return m

@@ -1,14 +1,13 @@
 """Which EVs come into question."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 
-from .ev_row import EvCase, EvRow, Tier
+from .ev_row import EvCase, EvRow, Hits, Tier
 from .ev_search import group_count, grouped
-from .links import OperationKind
 
 __all__ = ["EvCandidates"]
 
@@ -16,8 +15,8 @@ __all__ = ["EvCandidates"]
 class EvCandidates(wiring.Component):
     """Find the best tier that has an EV, and prepare the search in it.
 
-    Outputs come one cycle after the inputs. ``any`` over a whole mask is all that is done to the
-    row in that cycle; the masks themselves are made anew from the row in the next.
+    Outputs come one cycle after the inputs. Whether a tier has any is all that is found out about
+    whole masks in that cycle; the masks themselves are made anew from the row in the next.
 
     Parameters
     ----------
@@ -26,14 +25,18 @@ class EvCandidates(wiring.Component):
 
     Members
     -------
-    kind : ``In(OperationKind)``
-        Operation. Of those that are no PICK only BAD needs an EV: a backup.
+    picks : ``In(1)``
+        An EV for a packet is wanted; otherwise a backup.
+    fixed : ``In(1)``
+        It is the target.
     row : ``In(EvRow(config))``
         States.
     target : ``In(evs_per_plane)``
-        EV that the operation is about, as a mask.
+        EV that the operation is about, as a mask; no tier has it but SAME.
     case : ``Out(EvCase(config))``
         What was found.
+    tier : ``Out(Tier)``
+        The best that has an EV.
     mask, skip : ``Out(evs_per_plane)``
         EVs of the tier; SKIP EVs whose turn is to come.
     mask_groups, skip_groups : ``Out``
@@ -45,10 +48,12 @@ class EvCandidates(wiring.Component):
         evs = config.evs_per_plane
         self.groups = group_count(evs)
         super().__init__({
-            "kind": In(OperationKind),
+            "picks": In(1),
+            "fixed": In(1),
             "row": In(EvRow(config)),
             "target": In(evs),
             "case": Out(EvCase(config)),
+            "tier": Out(Tier),
             "mask": Out(evs),
             "mask_groups": Out(self.groups),
             "skip": Out(evs),
@@ -59,41 +64,42 @@ class EvCandidates(wiring.Component):
         m = Module()
         row, target, case = self.row, self.target, self.case
 
-        picks = Signal()
-        m.d.comb += picks.eq(self.kind == OperationKind.PICK)
-        masks = {}
-        for tier, evs in self._masks(row, Mux(picks, target, 0), target).items():
-            masks[tier] = Signal(len(target), name=f"evs_{tier.name.lower()}")
-            m.d.comb += masks[tier].eq(evs)
-
-        # The best tier, and which groups have EVs of each.
-        hit_usable = ((row.good | row.skip) & target).any()
-        hit_bad = (row.bad & target).any()
-        m.d.sync += case.tier.eq(self._tier(m, picks, masks, hit_usable, hit_bad))
-        m.d.sync += [
-            case.row.eq(row),
-            case.target.eq(target),
-            case.hit_good.eq((row.good & row.active & target).any()),
-            case.hit_usable.eq(hit_usable),
-            case.hit_bad.eq(hit_bad),
-            case.hit_active.eq((row.active & target).any()),
-        ]
-        groups = {}
-        for tier, evs in masks.items():
+        # In which groups are EVs of each tier, and are there any at all?
+        groups, some = {}, {}
+        for tier, evs in self._masks(row, target).items():
+            mask = Signal(len(target), name=f"evs_{tier.name.lower()}")
             groups[tier] = Signal(self.groups, name=f"groups_{tier.name.lower()}")
-            m.d.sync += groups[tier].eq(grouped(evs, self.groups))
-        skip = Signal(len(target))
-        m.d.comb += skip.eq(row.left & row.skip)
-        m.d.sync += self.skip_groups.eq(grouped(skip, self.groups))
+            some[tier] = Signal(name=f"some_{tier.name.lower()}")
+            m.d.comb += mask.eq(evs)
+            m.d.sync += groups[tier].eq(grouped(mask, self.groups))
+            m.d.sync += some[tier].eq(mask.any())
+        waiting = Signal(len(target))
+        m.d.comb += waiting.eq(row.left & row.skip)
+        m.d.sync += self.skip_groups.eq(grouped(waiting, self.groups))
+        m.d.sync += [case.row.eq(row), case.target.eq(target), case.waiting.eq(waiting.any())]
+        for name, _ in Hits():
+            m.d.sync += case.hits[name].eq((row[name] & target).any())
+        picks, fixed = Signal(), Signal()
+        m.d.sync += [picks.eq(self.picks), fixed.eq(self.fixed)]
 
-        # A cycle later: those of the tier.
-        picked = Signal()
-        m.d.sync += picked.eq(picks)
+        # A cycle later: the best tier, and its EVs.
+        m.d.comb += case.old.eq(some[Tier.OLD])
         m.d.comb += self.skip.eq(case.row.left & case.row.skip)
-        with m.Switch(case.tier):
-            for tier, evs in self._masks(
-                case.row, Mux(picked, case.target, 0), case.target
-            ).items():
+        usable = case.hits.good | case.hits.skip
+        order = (
+            (Tier.SAME, fixed),
+            *((tier, some[tier]) for tier in (Tier.LEFT, Tier.FRESH, Tier.SKIPPED, Tier.BACKUP)),
+            (Tier.SAME, usable),
+            (Tier.OLD, some[Tier.OLD]),
+            (Tier.FLOOR, some[Tier.FLOOR]),
+            (Tier.SAME, case.hits.bad),
+        )
+        m.d.comb += self.tier.eq(Tier.NONE)
+        for tier, there in reversed(order):  # the later of these assignments wins
+            with m.If(there & (picks | (tier == Tier.BACKUP))):
+                m.d.comb += self.tier.eq(tier)
+        with m.Switch(self.tier):
+            for tier, evs in self._masks(case.row, case.target).items():
                 with m.Case(tier):
                     m.d.comb += self.mask.eq(evs)
                     m.d.comb += self.mask_groups.eq(groups[tier])
@@ -101,32 +107,14 @@ class EvCandidates(wiring.Component):
         return m
 
     @staticmethod
-    def _masks(row, excluded, target):
-        """Return the EVs of each tier."""
+    def _masks(row, target):
+        """Return the EVs of each tier that has any."""
         return {
-            Tier.LEFT: row.left & row.good & ~excluded,
-            Tier.FRESH: row.active & row.good & ~excluded,
-            Tier.SKIPPED: row.skip & ~excluded,
-            Tier.BACKUP: row.good & ~row.active & ~excluded,
+            Tier.LEFT: row.left & row.good & ~target,
+            Tier.FRESH: row.active & row.good & ~target,
+            Tier.SKIPPED: row.skip & ~target,
+            Tier.BACKUP: row.good & ~row.active & ~target,
             Tier.SAME: target,
-            Tier.FLOOR: row.bad & ~excluded,
-            Tier.NONE: Const(1, len(target)),
+            Tier.OLD: row.bad & row.left & ~target,
+            Tier.FLOOR: row.bad & ~target,
         }
-
-    @staticmethod
-    def _tier(m, picks, masks, hit_usable, hit_bad):
-        best = Signal(Tier, init=Tier.NONE)
-        # The later of these assignments wins.
-        order = (
-            (Tier.SAME, hit_bad),
-            (Tier.FLOOR, masks[Tier.FLOOR].any()),
-            (Tier.SAME, hit_usable),
-            *(
-                (tier, masks[tier].any())
-                for tier in (Tier.BACKUP, Tier.SKIPPED, Tier.FRESH, Tier.LEFT)
-            ),
-        )
-        for tier, there in order:
-            with m.If(there & (picks if tier != Tier.BACKUP else 1)):
-                m.d.comb += best.eq(tier)
-        return best

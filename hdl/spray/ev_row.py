@@ -4,30 +4,34 @@ from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
 
-__all__ = ["EvCase", "EvRow", "Tier"]
+__all__ = ["EvCase", "EvRow", "Hits", "Tier"]
 
 
 class EvRow(data.StructLayout):
     """EVs of a QP in one plane, a bit for each.
 
-    An EV that is neither GOOD, SKIP nor ASSUMED_BAD is not there; so a DENIED one would look.
-    SKIP EVs are active, ASSUMED_BAD ones are not. Active EVs are what packets take in turn; the
-    GOOD ones that are not active are backups.
+    An EV that is neither GOOD, SKIP, ASSUMED_BAD nor DENIED is not there. Active EVs are what
+    packets take in turn; all are GOOD or SKIP, and all SKIP ones are active. The GOOD ones that
+    are not active are backups.
 
     Members
     -------
-    good, skip, bad : states
+    good, skip, bad, denied : states
     active : in use
-    left : active ones whose turn in this rotation is still to come
-    vacant : active places that no EV could be found for
+    left : active ones whose turn in this rotation is still to come; of ASSUMED_BAD ones, those
+        that failed, or were tried, in an earlier round than the others
+    in_use, ready : how many are active; how many of these are GOOD
     usable, failed : how many are GOOD or SKIP, and ASSUMED_BAD
+    places, least : how many should be active, and how many of these GOOD
     """
 
     def __init__(self, config: NicConfig):
         evs = config.evs_per_plane
+        counts = ("in_use", "ready", "usable", "failed", "places")
         super().__init__({
-            **dict.fromkeys(("good", "skip", "bad", "active", "left"), evs),
-            **dict.fromkeys(("vacant", "usable", "failed"), range(evs + 1)),
+            **dict.fromkeys(("good", "skip", "bad", "denied", "active", "left"), evs),
+            **dict.fromkeys(counts, range(evs + 1)),
+            "least": 8,
         })
 
 
@@ -44,10 +48,19 @@ class Tier(enum.Enum, shape=3):
     BACKUP = 3
     #: The very one that is to be avoided, because there is no other that is GOOD or SKIP.
     SAME = 4
-    #: ASSUMED_BAD: something must be tried.
-    FLOOR = 5
+    #: ASSUMED_BAD, from an earlier round than others: something must be tried.
+    OLD = 5
+    #: ASSUMED_BAD; a new round of tries begins.
+    FLOOR = 6
     #: The QP has no EV here.
-    NONE = 6
+    NONE = 7
+
+
+class Hits(data.StructLayout):
+    """What is known of the target: its state, a bit for each, and whether it is active."""
+
+    def __init__(self):
+        super().__init__(dict.fromkeys(("good", "skip", "bad", "denied", "active"), 1))
 
 
 class EvCase(data.StructLayout):
@@ -57,19 +70,16 @@ class EvCase(data.StructLayout):
     -------
     row : :class:`EvRow`
     target : EV that the operation is about, as a mask
-    tier : :class:`Tier`
-        The best that has an EV.
-    hit_good, hit_usable, hit_bad, hit_active : 1
-        The target is GOOD and active; GOOD or SKIP; ASSUMED_BAD; active.
+    hits : :class:`Hits`
+    old, waiting : 1
+        An ASSUMED_BAD EV is from an earlier round; a SKIP EV's turn is to come.
     """
 
     def __init__(self, config: NicConfig):
         super().__init__({
             "row": EvRow(config),
             "target": config.evs_per_plane,
-            "tier": Tier,
-            "hit_good": 1,
-            "hit_usable": 1,
-            "hit_bad": 1,
-            "hit_active": 1,
+            "hits": Hits(),
+            "old": 1,
+            "waiting": 1,
         })

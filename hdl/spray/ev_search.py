@@ -2,7 +2,7 @@
 
 from operator import index
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,19 +22,14 @@ def grouped(mask: Signal, groups: int) -> Value:
     return Cat(mask[g::groups].any() for g in range(groups))
 
 
-def _from(mask: Value, start: Value) -> Value:
-    """Return the first bit of ``mask`` at or after bit ``start``, or else the first of all."""
-    after = mask & (-1 << start)[: len(mask)]
-    return Mux(after.any(), after & -after, mask & -mask)[: len(mask)]
-
-
 class EvSearch(wiring.Component):
     """Find an EV of a mask, in a pseudo-random order, and a SKIP EV on the way to it.
 
     The order goes by groups, from a group that ``start`` tells and around, and within the group
     from a place that ``start`` tells and around. Since the mask tells who is still to come, each
-    rotation is a new permutation. Two levels of search, the inner one in all groups at once: the
-    depth is that of a search among 16. Outputs come one cycle after the inputs.
+    rotation is a new permutation that nothing has to store. Two levels of search, the inner one
+    in all groups at once: the depth is that of a search among 16. Outputs come one cycle after
+    the inputs, and some logic after that.
 
     Parameters
     ----------
@@ -55,7 +50,7 @@ class EvSearch(wiring.Component):
     start : ``In(16)``
         Pseudo-random number.
     chosen : ``Out(evs)``
-        One bit of ``mask``.
+        One bit of ``mask``, if there is any.
     passed : ``Out(evs)``
         One bit of ``skip``, if there is any.
     passes : ``Out(1)``
@@ -84,22 +79,34 @@ class EvSearch(wiring.Component):
         start_group = self.start[:bits]
         start_inner = self.start[bits : bits + max(1, (size - 1).bit_length())]
 
-        chosen_group = Signal(self.groups)
-        passed_group = Signal(self.groups)
-        m.d.sync += chosen_group.eq(_from(self.mask_groups, start_group))
-        m.d.sync += passed_group.eq(_from(self.skip_groups, start_group))
-        first = _from(self.mask_groups | self.skip_groups, start_group)
-        m.d.sync += self.passes.eq(~(first & self.mask_groups).any())
+        chosen_group = self._first(m, "chosen_group", self.mask_groups, start_group)
+        passed_group = self._first(m, "passed_group", self.skip_groups, start_group)
+        first = self._first(m, "group", self.mask_groups | self.skip_groups, start_group)
+        mask_groups = Signal(self.groups)
+        m.d.sync += mask_groups.eq(self.mask_groups)
+        m.d.comb += self.passes.eq((first & ~mask_groups).any())
 
         for g in range(self.groups):
             places = range(g, self.evs, self.groups)
-            chosen = Signal(len(places), name=f"chosen_{g}")
-            passed = Signal(len(places), name=f"passed_{g}")
             mask, skip = self.mask[g :: self.groups], self.skip[g :: self.groups]
-            m.d.sync += chosen.eq(_from(mask, start_inner))
-            m.d.sync += passed.eq(skip & -skip)
+            chosen = self._first(m, f"chosen_{g}", mask, start_inner)
+            passed = self._first(m, f"passed_{g}", skip, Const(0, 1))
             for place, a, b in zip(places, chosen, passed, strict=True):
                 m.d.comb += self.chosen[place].eq(a & chosen_group[g])
                 m.d.comb += self.passed[place].eq(b & passed_group[g])
 
         return m
+
+    @staticmethod
+    def _first(m, name, mask, start):
+        """Return, a cycle later, the first bit of ``mask`` from ``start`` on, or else of all.
+
+        Which of both it is, is left to the cycle of the result: so neither has to wait for it.
+        """
+        width = len(mask)
+        among, after = Signal(width, name=f"{name}_among"), Signal(width, name=f"{name}_after")
+        later, lowest = Signal(width, name=f"{name}_later"), Signal(width, name=f"{name}_lowest")
+        found = Signal(name=f"{name}_found")
+        m.d.comb += [among.eq(mask), after.eq(among & (-1 << start)[:width])]
+        m.d.sync += [later.eq(after & -after), lowest.eq(among & -among), found.eq(after.any())]
+        return Mux(found, later, lowest)

@@ -1,6 +1,6 @@
 """EV values and profiles, as the host writes them."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -42,10 +42,12 @@ class EvTable(wiring.Component):
         What to read.
     ev : ``Out(32).array(2)``
         Values read.
-    row_profile, row_plane : ``In``
+    row_profile : ``In``
         Whose masks to read; only while ``write`` is idle.
-    row : ``Out(ProfileRow(config))``
-        Masks read, two cycles later.
+    row : ``Out(ProfileRow(config)).array(lanes)``
+        Masks read, two cycles later; ``least`` is zero.
+    was_active : ``Out(1)``
+        What the row last written stands for was active before.
     """
 
     def __init__(self, config: NicConfig):
@@ -57,8 +59,8 @@ class EvTable(wiring.Component):
             "ev_index": In(index_bits(config.evs)).array(2),
             "ev": Out(32).array(2),
             "row_profile": In(profile),
-            "row_plane": In(index_bits(config.lanes)),
-            "row": Out(ProfileRow(config)),
+            "row": Out(ProfileRow(config)).array(config.lanes),
+            "was_active": Out(1),
         })
 
     def elaborate(self, platform):
@@ -72,12 +74,6 @@ class EvTable(wiring.Component):
             m.d.comb += values.row[n].eq(self.profile[n] * config.evs + self.ev_index[n])
             m.d.comb += self.ev[n].eq(values.data[n])
 
-        # Masks: row profile * 2**bits + plane, so that no multiplication is needed.
-        plane_bits = index_bits(config.lanes) if config.lanes > 1 else 0
-        depth = max(2, config.profiles << plane_bits)
-        m.submodules.masks = masks = DeepMemory(ProfileRow(config), depth=depth)
-        place = Signal(range(depth))
-
         # The row that is written, taken apart: what is left of the index is the EV's.
         profile = Signal(index_bits(config.profiles))
         rest = Signal(16)
@@ -85,22 +81,29 @@ class EvTable(wiring.Component):
         plane, local = split_ev(m, config, rest[: index_bits(config.evs)])
         busy = Signal()
 
-        with m.If(busy):
-            m.d.comb += place.eq(profile << plane_bits | plane)
-        with m.Else():
-            m.d.comb += place.eq(self.row_profile << plane_bits | self.row_plane)
-        m.d.sync += masks.row[0].eq(place)
-        m.d.comb += self.row.eq(masks.data[0])
-
-        after = Signal(ProfileRow(config))
+        # Masks, those of each plane on their own.
+        depth = max(2, config.profiles)
+        place = Signal(range(depth))
+        m.d.comb += place.eq(Mux(busy, profile, self.row_profile))
         bit = Signal(config.evs_per_plane)
         m.d.comb += bit.eq(1 << local)
-        self._change(m, masks.data[0], after, bit, row)
+        masks = []
+        for p in range(config.lanes):
+            m.submodules[f"masks_{p}"] = memory = DeepMemory(ProfileRow(config), depth=depth)
+            m.d.sync += memory.row[0].eq(place)
+            m.d.comb += self.row[p].eq(memory.data[0])
+            masks.append(memory)
+        before = Signal(ProfileRow(config))
+        with m.Switch(plane):
+            for p, memory in enumerate(masks):
+                with m.Case(p):
+                    m.d.comb += before.eq(memory.data[0])
+        after = Signal(ProfileRow(config))
+        self._change(m, before, after, bit, row)
 
         cleared = Signal(range(depth))
         with m.FSM() as fsm:
             with m.State("CLEAR"):
-                m.d.comb += masks.write.row.eq(cleared)
                 m.d.sync += cleared.eq(cleared + 1)
                 with m.If(cleared == depth - 1):
                     m.next = "IDLE"
@@ -118,17 +121,20 @@ class EvTable(wiring.Component):
             with m.State("READ"):
                 m.next = "WRITE"
             with m.State("WRITE"):
-                m.d.comb += masks.write.row.eq(place)
-                m.d.comb += masks.write.data.eq(after)
+                m.d.sync += self.was_active.eq((before.active & bit).any())
                 m.next = "IDLE"
+        clears, writes = fsm.ongoing("CLEAR"), fsm.ongoing("WRITE")
         m.d.comb += [
             self.write.ready.eq(fsm.ongoing("IDLE")),
-            busy.eq(fsm.ongoing("SPLIT") | fsm.ongoing("READ") | fsm.ongoing("WRITE")),
-            masks.write.valid.eq(fsm.ongoing("CLEAR") | fsm.ongoing("WRITE")),
-            values.write.valid.eq(fsm.ongoing("WRITE")),
+            busy.eq(fsm.ongoing("SPLIT") | fsm.ongoing("READ") | writes),
+            values.write.valid.eq(writes),
             values.write.row.eq(profile * config.evs + rest),
             values.write.data.eq(row.ev),
         ]
+        for p, memory in enumerate(masks):
+            m.d.comb += memory.write.valid.eq(clears | (writes & (plane == p)))
+            m.d.comb += memory.write.row.eq(Mux(clears, cleared, place))
+            m.d.comb += memory.write.data.eq(Mux(clears, 0, after.as_value()))
 
         return m
 
@@ -144,15 +150,11 @@ class EvTable(wiring.Component):
             m.d.sync += profile.eq(0)
 
     def _change(self, m, before, after, bit, row):
-        had = (before.valid & bit).any()
-        m.d.comb += after.eq(before)
-        with m.If(row.valid):
-            m.d.comb += after.valid.eq(before.valid | bit)
-            m.d.comb += after.count.eq(before.count + ~had)
-        with m.Else():
-            m.d.comb += after.valid.eq(before.valid & ~bit)
-            m.d.comb += after.count.eq(before.count - had)
-        with m.If(row.valid & row.active):
-            m.d.comb += after.active.eq(before.active | bit)
-        with m.Else():
-            m.d.comb += after.active.eq(before.active & ~bit)
+        had, was_active = (before.valid & bit).any(), (before.active & bit).any()
+        active = row.valid & row.active
+        m.d.comb += [
+            after.valid.eq(Mux(row.valid, before.valid | bit, before.valid & ~bit)),
+            after.active.eq(Mux(active, before.active | bit, before.active & ~bit)),
+            after.count.eq(before.count + row.valid - had),
+            after.places.eq(before.places + active - was_active),
+        ]

@@ -10,13 +10,23 @@ from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
 from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 
-from .links import PathEvent, PeerWrite, split_ev
+from .links import Operation, OperationKind, PeerWrite, split_ev
 
 __all__ = ["EventFilter"]
 
 #: News that may wait, and how many may be on their way into the queue.
 _QUEUE = 16
 _PIPELINE = 4
+
+_KINDS = {
+    EvEventKind.SKIP: OperationKind.SKIP,
+    EvEventKind.BAD: OperationKind.BAD,
+    EvEventKind.ANSWERED: OperationKind.ANSWERED,
+    EvEventKind.ANSWERED_MARKED: OperationKind.ANSWERED_MARKED,
+    EvEventKind.UNANSWERED: OperationKind.UNANSWERED,
+    EvEventKind.DENY: OperationKind.DENY,
+    EvEventKind.ALLOW: OperationKind.ALLOW,
+}
 
 
 class EventFilter(wiring.Component):
@@ -35,10 +45,10 @@ class EventFilter(wiring.Component):
     -------
     i : ``In(stream.Signature(EvEvent(config)))``
         News.
-    o : ``Out(stream.Signature(PathEvent(config)))``
-        News that is true.
-    urgent : ``Out(1)``
-        The queue is half full.
+    o : ``Out(stream.Signature(Operation(config)))``
+        What is to be done about news that is true.
+    mark, drained : ``In(1)``, ``Out(1)``
+        All news that was inside in the cycle of the last ``mark`` has been taken since.
     peer_write : ``In(PeerWrite(config))``
         Rows of QPs, for their profiles.
     profile, ev_index, ev : ``Out``, ``Out``, ``In(32)``
@@ -51,8 +61,9 @@ class EventFilter(wiring.Component):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(EvEvent(config))),
-            "o": Out(stream.Signature(PathEvent(config))),
-            "urgent": Out(1),
+            "o": Out(stream.Signature(Operation(config))),
+            "mark": In(1),
+            "drained": Out(1),
             "peer_write": In(PeerWrite(config)),
             "profile": Out(index_bits(config.profiles)),
             "ev_index": Out(index_bits(config.evs)),
@@ -71,7 +82,7 @@ class EventFilter(wiring.Component):
             profiles.write.data.eq(self.peer_write.row.profile),
             profiles.row[0].eq(self.i.payload.qp),
         ]
-        shape = PathEvent(config)
+        shape = Operation(config)
         m.submodules.queue = queue = SyncFIFOBuffered(width=shape.size, depth=_QUEUE)
         m.d.comb += self.i.ready.eq(queue.level < _QUEUE - _PIPELINE)
 
@@ -96,14 +107,31 @@ class EventFilter(wiring.Component):
             entry.qp.eq(news.qp),
             entry.plane.eq(plane),
             entry.local.eq(local),
-            entry.bad.eq(news.kind == EvEventKind.BAD),
+            entry.targeted.eq(1),
         ]
+        with m.Switch(news.kind):
+            for kind, operation in _KINDS.items():
+                with m.Case(kind):
+                    m.d.sync += entry.kind.eq(operation)
 
         m.d.comb += [
             queue.w_data.eq(entry),
             self.o.valid.eq(queue.r_rdy),
             self.o.payload.eq(queue.r_data),
             queue.r_en.eq(self.o.ready),
-            self.urgent.eq(queue.level >= _QUEUE // 2),
         ]
+        self._drain(m, queue)
         return m
+
+    def _drain(self, m, queue):
+        """Count what is ahead of a mark: the queue, and what is on its way into it."""
+        coming = Signal(range(_PIPELINE + 1))
+        ahead = Signal(range(_QUEUE + 1))
+        with m.If(self.mark):
+            m.d.sync += [coming.eq(_PIPELINE), self.drained.eq(0)]
+        with m.Elif(coming != 0):
+            m.d.sync += coming.eq(coming - 1)
+            m.d.sync += ahead.eq(queue.level)
+        with m.Else():
+            m.d.sync += ahead.eq(ahead - ((ahead != 0) & queue.r_rdy & queue.r_en))
+            m.d.sync += self.drained.eq(ahead == 0)

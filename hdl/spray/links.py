@@ -7,12 +7,13 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxRequest
 from mrcnic.hdl.descriptor.sizes import index_bits
 
+from .ev_row import Hits
+
 __all__ = [
     "Failure",
-    "FlagsWrite",
     "Operation",
     "OperationKind",
-    "PathEvent",
+    "Outcome",
     "PeerRow",
     "PeerWrite",
     "Placed",
@@ -23,8 +24,8 @@ __all__ = [
 ]
 
 
-class OperationKind(enum.Enum, shape=3):
-    """What is done to the EV states of a (QP, plane)."""
+class OperationKind(enum.Enum, shape=4):
+    """What is done to the EV states of a QP."""
 
     #: Pick an EV for a packet; the target is to be avoided.
     PICK = 0
@@ -36,18 +37,34 @@ class OperationKind(enum.Enum, shape=3):
     RETURN = 3
     #: All EVs are as their profile says.
     START = 4
+    #: A probe of the target was answered, without or with a mark, or not in time.
+    ANSWERED = 5
+    ANSWERED_MARKED = 6
+    UNANSWERED = 7
+    #: The host takes the target out of use, or gives it back.
+    DENY = 8
+    ALLOW = 9
+    #: The target has another value, or none any more.
+    PLACE = 10
+    #: Only look at the target.
+    QUERY = 11
 
 
 class Operation(data.StructLayout):
-    """An operation on the EV states of a (QP, plane).
+    """An operation on the EV states of a QP.
 
     Members
     -------
     kind : :class:`OperationKind`
-    qp, plane : which states
-    local : EV within the plane
+    qp : whose states
+    plane, local : the target
     targeted : 1
-        ``local`` means something.
+        There is a target; without one, ``plane`` and ``local`` mean nothing.
+    fixed : 1
+        Of a PICK: the target itself is the path, and nothing changes.
+    there, active, was_active : 1
+        Of a PLACE: the target has a value; it is active from the start, as its new row says;
+        its old row said so.
     """
 
     def __init__(self, config: NicConfig):
@@ -57,26 +74,43 @@ class Operation(data.StructLayout):
             "plane": index_bits(config.lanes),
             "local": index_bits(config.evs_per_plane),
             "targeted": 1,
-        })
-
-
-class PathEvent(data.StructLayout):
-    """News of an EV that has been found to be true."""
-
-    def __init__(self, config: NicConfig):
-        super().__init__({
-            "qp": index_bits(config.qps),
-            "plane": index_bits(config.lanes),
-            "local": index_bits(config.evs_per_plane),
-            "bad": 1,
+            "fixed": 1,
+            "there": 1,
+            "active": 1,
+            "was_active": 1,
         })
 
 
 class Failure(data.StructLayout):
-    """An EV has gone out of use."""
+    """An EV of a QP."""
 
     def __init__(self, config: NicConfig):
         super().__init__({"qp": index_bits(config.qps), "ev_index": index_bits(config.evs)})
+
+
+class Outcome(data.StructLayout):
+    """An operation has been done.
+
+    Members
+    -------
+    valid : 1
+    operation : :class:`Operation`
+    hits : :class:`~.ev_row.Hits`
+        What its target was before.
+    good_answers : 3
+        Probes of the target that had been answered.
+    enough : 1
+        With this operation, if it tells of an answer, there are enough of them.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "valid": 1,
+            "operation": Operation(config),
+            "hits": Hits(),
+            "good_answers": 3,
+            "enough": 1,
+        })
 
 
 class PeerRow(data.StructLayout):
@@ -85,11 +119,15 @@ class PeerRow(data.StructLayout):
     def __init__(self, config: NicConfig):
         super().__init__({
             "remote_qpn": 24,
+            "ipv4": 1,
             "destination": 128,
             "srv6": 1,
             "carrier": 128,
             "plane_slots": 6,
             "uplink_slots": 6,
+            "segments": 4,
+            "reduced": 1,
+            "route": index_bits(config.routes),
             "profile": index_bits(config.profiles),
         })
 
@@ -124,7 +162,7 @@ class Placed(data.StructLayout):
 
 
 class PlaneFlags(data.StructLayout):
-    """What the choice of a plane has to know of its EVs; no pick changes any of it.
+    """What the choice of a plane has to know of its EVs.
 
     Members
     -------
@@ -138,18 +176,6 @@ class PlaneFlags(data.StructLayout):
         super().__init__({"some": 1, "several": 1, "bad": 1})
 
 
-class FlagsWrite(data.StructLayout):
-    """Flags of a (QP, plane) that may have changed."""
-
-    def __init__(self, config: NicConfig):
-        super().__init__({
-            "valid": 1,
-            "qp": index_bits(config.qps),
-            "plane": index_bits(config.lanes),
-            "flags": PlaneFlags(),
-        })
-
-
 class ProfileRow(data.StructLayout):
     """EVs of a profile in one plane.
 
@@ -157,14 +183,19 @@ class ProfileRow(data.StructLayout):
     -------
     valid : which there are
     active : which of these are in use at first; the others are backups
-    count : how many there are
+    count, places : how many there are, and how many of them are active
+    least : 8
+        GOOD active EVs below which a backup becomes active, whatever ``places`` says.
     """
 
     def __init__(self, config: NicConfig):
+        evs = config.evs_per_plane
         super().__init__({
-            "valid": config.evs_per_plane,
-            "active": config.evs_per_plane,
-            "count": range(config.evs_per_plane + 1),
+            "valid": evs,
+            "active": evs,
+            "count": range(evs + 1),
+            "places": range(evs + 1),
+            "least": 8,
         })
 
 
@@ -172,6 +203,10 @@ def split_ev(m: Module, config: NicConfig, ev_index: Value) -> tuple[Signal, Sig
     """Return the plane of an EV, and its place there."""
     plane = Signal(range(max(2, config.lanes)))
     local = Signal(index_bits(config.evs_per_plane))
+    if config.evs_per_plane.bit_count() == 1:  # the plane stands in the upper bits
+        bits = config.evs_per_plane.bit_length() - 1
+        m.d.comb += [local.eq(ev_index[:bits]), plane.eq(ev_index[bits:])]
+        return plane, local
     m.d.comb += local.eq(ev_index)
     for p in range(1, config.lanes):
         with m.If(ev_index >= p * config.evs_per_plane):

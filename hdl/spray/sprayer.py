@@ -5,17 +5,22 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.outcome import EvEvent
+from mrcnic.hdl.descriptor.outcome import EvEvent, EvWatch, RemoteMask
 from mrcnic.hdl.descriptor.outwards import Picked, TxDescriptor, TxRequest
+from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
 from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
+from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 
 from .dispatcher import Dispatcher
 from .ev_table import EvTable
 from .event_filter import EventFilter
+from .links import Failure, Operation, OperationKind, split_ev
 from .loader import Loader
+from .reporter import Reporter
 from .retirement import Retirement
 from .scheduler import Scheduler
+from .watch_queue import WatchQueue
 
 __all__ = ["Sprayer"]
 
@@ -23,17 +28,17 @@ __all__ = ["Sprayer"]
 class Sprayer(wiring.Component):
     """Pick a path for each packet, at the last moment (docs/protocol.md, "Sender behaviour").
 
-    The plane is the least served among those whose port is up, whose lane has room and that have
-    a GOOD or SKIP EV; within the plane, GOOD EVs take turns. The rules are those of
-    :class:`~.plane_picker.PlanePicker` and :class:`~.ev_state.EvState`. A packet waits while no
-    lane that it may take has room; at most 4 packets are between their pick and a lane. A QP that
-    has no EV on any port that is up sends with the first value of a plane as the table has it, and
-    ``tx_no_ev`` counts that: nothing is ever stuck because of a profile.
+    The plane is the least served among those whose port is up, that the peer can receive in, whose
+    lane has room and that have a GOOD or SKIP EV; within the plane, GOOD EVs take turns. The rules
+    are those of :class:`~.plane_picker.PlanePicker` and :class:`~.ev_state.EvState`. A packet waits
+    while no lane that it may take has room; at most 4 packets are between their pick and a lane.
+    A QP that has no EV on any port that is up sends with the first value of a plane as the table
+    has it, and ``tx_no_ev`` counts that: nothing is ever stuck because of a profile.
 
-    One packet in 3 cycles, of one QP too; 6 cycles while news of EVs come all the time. A packet
-    reaches its lane 10 to 12 cycles after it was offered. A port that goes down is picked for the
-    last time 5 cycles later. News is taken 1 in 3 cycles, and 1 in 4 with packets waiting; an EV
-    of which bad news was taken is picked no more after 16 cycles, if no more news waits.
+    One packet per cycle, of one QP one in 3 cycles; 6 cycles while news of EVs come all the time.
+    A packet reaches its lane 7 cycles after it was offered. A port that goes down is picked for the
+    last time 3 cycles later. News is taken 1 in 3 cycles, of the same QP as packets 1 in 6; an EV
+    of which bad news was taken is picked no more after 10 cycles, if no more news waits.
 
     Parameters
     ----------
@@ -49,31 +54,52 @@ class Sprayer(wiring.Component):
         stays so until it gets one.
     picked_valid, picked : ``Out(1)``, ``Out(Picked(config))``
         Paths picked, each for a cycle.
-    ev_events : ``In(stream.Signature(EvEvent(config)))``
-        What was learnt of EVs.
+    ev_events, host_events : ``In(stream.Signature(EvEvent(config)))``
+        What was learnt of EVs; what the host wants of them.
+    watch : ``Out(stream.Signature(EvWatch(config)))``
+        EVs that have become ASSUMED_BAD, for those who probe them.
+    remote_mask : ``In(stream.Signature(RemoteMask(config)))``
+        Planes in which a peer can receive; all, as long as nothing was said. Always ready.
+    news : ``Out(stream.Signature(EvNews(config)))``
+        EVs that have changed their states; dropped and counted if nobody reads.
+    query, answer : ``In(stream.Signature(EvQuery(config)))``, ``Out(stream.Signature(EvAnswer()))``
+        The host asks for the state of an EV; the answer stays until it was read.
     port_up : ``In(lanes)``
         Ports that are up.
     table : ``In(stream.Signature(TableWrite()))``
-        Rows of tables. Not ready while states are cleared.
+        Rows of tables. Not ready while states are cleared, and while QPs get to know of a row.
     settings : ``In(Settings(config))``
         Delays of retirement.
     now : ``In(NOW_BITS)``
         Time, in ticks.
     events : ``Out``
         ``ev_event_stale``: news dropped, because the EV has another value by now, or none.
-        ``ev_retired``: an EV has gone out of use. ``ev_returned``: one may be used again.
-        ``tx_no_ev``: a packet left with an EV that is not one.
+        ``ev_marked``: an EV is to be passed over once. ``ev_restored``: it was. ``ev_retired``: an
+        EV has gone out of use. ``ev_returned``: one may be used again. ``ev_denied``,
+        ``ev_allowed``: the host has taken one out of use, or given it back. ``ev_news_dropped``,
+        ``ev_watch_dropped``: nobody has read what was told. ``tx_no_ev``: a packet left with an
+        EV that is not one. ``tx_fixed_dropped``: a packet whose path is fixed was dropped, because
+        that lane had no room for long.
     """
 
     def __init__(self, config: NicConfig):
         self.config = config
-        names = ("ev_event_stale", "ev_retired", "ev_returned", "tx_no_ev")
+        names = (
+            "ev_event_stale", "ev_marked", "ev_restored", "ev_retired", "ev_returned", "ev_denied",
+            "ev_allowed", "ev_news_dropped", "ev_watch_dropped", "tx_no_ev", "tx_fixed_dropped",
+        )  # fmt: skip
         super().__init__({
             "i": In(stream.Signature(TxRequest(config))),
             "o": Out(stream.Signature(TxDescriptor(config))).array(config.lanes),
             "picked_valid": Out(1),
             "picked": Out(Picked(config)),
             "ev_events": In(stream.Signature(EvEvent(config))),
+            "host_events": In(stream.Signature(EvEvent(config))),
+            "watch": Out(stream.Signature(EvWatch(config))),
+            "remote_mask": In(stream.Signature(RemoteMask(config))),
+            "news": Out(stream.Signature(EvNews(config))),
+            "query": In(stream.Signature(EvQuery(config))),
+            "answer": Out(stream.Signature(EvAnswer())),
             "port_up": In(config.lanes),
             "table": In(stream.Signature(TableWrite())),
             "settings": In(Settings(config)),
@@ -88,37 +114,58 @@ class Sprayer(wiring.Component):
         m.submodules.scheduler = scheduler = Scheduler(config)
         m.submodules.dispatcher = dispatcher = Dispatcher(config)
         m.submodules.ev_table = ev_table = EvTable(config)
-        m.submodules.filter = news = EventFilter(config)
-        m.submodules.retirement = retirement = Retirement(config)
+        m.submodules.filter = truth = EventFilter(config)
         m.submodules.loader = loader = Loader(config)
+        m.submodules.reporter = reporter = Reporter(config)
+        m.submodules.watch_queue = watched = WatchQueue(EvWatch(config))
+        m.submodules.events = heard = StreamArbiter(EvEvent(config), inputs=2)
 
         connect(m, flipped(self.i), scheduler.i)
+        connect(m, flipped(self.remote_mask), scheduler.remote_mask)
         connect(m, flipped(self.table), loader.table)
-        connect(m, flipped(self.ev_events), news.i)
-        connect(m, news.o, scheduler.news)
-        connect(m, retirement.returns, scheduler.returns)
-        connect(m, scheduler.failures, retirement.failures)
-        connect(m, loader.start, scheduler.starts)
-        connect(m, loader.forget, retirement.forget)
         connect(m, loader.ev_write, ev_table.write)
+        connect(m, flipped(self.ev_events), heard.i[0])
+        connect(m, flipped(self.host_events), heard.i[1])
+        connect(m, heard.o, truth.i)
+        connect(m, watched.o, flipped(self.watch))
+        connect(m, reporter.news, flipped(self.news))
+        connect(m, flipped(self.query), reporter.query)
+        connect(m, reporter.answer, flipped(self.answer))
+
+        # All that is done to EV states. Bad news waits until what becomes of it can be told.
+        m.submodules.others = others = StreamArbiter(Operation(config), inputs=4)
+        news, returns, starts, asks = others.i
+        room = self._retire(m, reporter, loader, returns)
+        m.d.comb += [
+            news.payload.eq(truth.o.payload),
+            news.valid.eq(truth.o.valid & room),
+            truth.o.ready.eq(news.ready & room),
+        ]
+        connect(m, loader.start, starts)
+        connect(m, reporter.asks, asks)
+        connect(m, others.o, scheduler.others)
+
         m.d.comb += [
             scheduler.enable.eq(loader.idle),
-            scheduler.urgent.eq(news.urgent),
-            scheduler.room.eq(retirement.room),
-            scheduler.profile.eq(loader.profile),
+            scheduler.peer_valid.eq(loader.peer_write.valid),
+            scheduler.peer_qp.eq(loader.peer_write.qp),
+            scheduler.peer.eq(loader.peer),
             scheduler.port_up.eq(self.port_up),
             loader.started.eq(scheduler.started),
-            loader.row.eq(ev_table.row),
+            loader.was_active.eq(ev_table.was_active),
+            loader.drained.eq(truth.drained),
+            truth.mark.eq(loader.mark),
             ev_table.row_profile.eq(loader.row_profile),
-            ev_table.row_plane.eq(loader.row_plane),
-            news.peer_write.eq(loader.peer_write),
+            truth.peer_write.eq(loader.peer_write),
             dispatcher.peer_write.eq(loader.peer_write),
             dispatcher.placed.eq(scheduler.placed),
             dispatcher.qp.eq(scheduler.placed_qp),
-            retirement.settings.eq(self.settings),
-            retirement.now.eq(self.now),
+            reporter.outcome.eq(scheduler.outcome),
+            watched.valid.eq(reporter.failed),
+            watched.i.qp.eq(reporter.failure.qp),
+            watched.i.ev_index.eq(reporter.failure.ev_index),
         ]
-        for n, reader in enumerate((dispatcher, news)):
+        for n, reader in enumerate((dispatcher, truth)):
             m.d.comb += ev_table.profile[n].eq(reader.profile)
             m.d.comb += ev_table.ev_index[n].eq(reader.ev_index)
             m.d.comb += reader.ev.eq(ev_table.ev[n])
@@ -126,18 +173,46 @@ class Sprayer(wiring.Component):
             connect(m, dispatcher.o[p], flipped(self.o[p]))
             m.d.comb += scheduler.lane_ready[p].eq(self.o[p].ready)
             m.d.comb += scheduler.lane_taken[p].eq(self.o[p].valid & self.o[p].ready)
+            m.d.comb += loader.row[p].eq(ev_table.row[p])
+            m.d.comb += scheduler.profile[p].eq(loader.profile[p])
 
         placed = scheduler.placed
         m.d.comb += self.picked_valid.eq(placed.valid)
-        for name in ("qp", "opcode", "psn", "slot", "octets", "fixed"):
+        for name in ("qp", "opcode", "psn", "slot", "octets"):
             m.d.comb += self.picked[name].eq(placed.request[name])
         m.d.comb += self.picked.ev_index.eq(placed.ev_index)
         m.d.comb += self.picked.plane.eq(placed.plane)
 
+        for name, _ in reporter.events.shape():
+            m.d.comb += self.events[name].eq(reporter.events[name])
         m.d.sync += [
-            self.events.ev_event_stale.eq(news.events.ev_event_stale),
-            self.events.ev_retired.eq(scheduler.failures.valid),
-            self.events.ev_returned.eq(retirement.returns.valid & retirement.returns.ready),
+            self.events.ev_event_stale.eq(truth.events.ev_event_stale),
+            self.events.ev_restored.eq(scheduler.restored),
+            self.events.ev_watch_dropped.eq(watched.dropped),
             self.events.tx_no_ev.eq(placed.valid & placed.none),
+            self.events.tx_fixed_dropped.eq(scheduler.dropped),
         ]
         return m
+
+    def _retire(self, m, reporter, loader, returns):
+        """Bring bad EVs back after a while; return whether there is room for more of them."""
+        config = self.config
+        m.submodules.retirement = retirement = Retirement(config)
+        m.submodules.retiring = queue = WatchQueue(Failure(config))
+        connect(m, loader.forget, retirement.forget)
+        connect(m, queue.o, retirement.failures)
+        plane, local = split_ev(m, config, retirement.returns.payload.ev_index)
+        m.d.comb += [
+            queue.valid.eq(reporter.failed),
+            queue.i.eq(reporter.failure),
+            retirement.settings.eq(self.settings),
+            retirement.now.eq(self.now),
+            returns.valid.eq(retirement.returns.valid),
+            retirement.returns.ready.eq(returns.ready),
+            returns.payload.kind.eq(OperationKind.RETURN),
+            returns.payload.qp.eq(retirement.returns.payload.qp),
+            returns.payload.plane.eq(plane),
+            returns.payload.local.eq(local),
+            returns.payload.targeted.eq(1),
+        ]
+        return queue.room
