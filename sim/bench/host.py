@@ -13,6 +13,10 @@ from mrcnic.hdl.descriptor.outwards import WorkRequest
 __all__ = ["AxiLiteRegisters", "Host", "PlainStream"]
 
 
+#: Pins of a stream that its producer drives.
+_INPUT = ("tvalid", "tdata")
+
+
 class AxiLiteRegisters:
     """Registers over AXI4-Lite, as the driver wants them."""
 
@@ -93,6 +97,15 @@ class Host:
         self.work = PlainStream(dut, f"{side}_s_axis_wr", WorkRequest(config))
         self.completions = PlainStream(dut, f"{side}_m_axis_cq", Completion(config))
         self.received = PlainStream(dut, f"{side}_m_axis_rq", ReceiveCompletion(config))
+        # What no bench is interested in: inputs that stay at zero, and outputs that are let go.
+        idle = ("evo", "evq", "epr")
+        self._quiet = [getattr(dut, f"{side}_s_axis_{n}_{pin}") for n in idle for pin in _INPUT]
+        self._open = [getattr(dut, f"{side}_m_axis_{n}_tready") for n in ("evn", "eva", "epa")]
+        for p in range(config.lanes):
+            pins = (*_INPUT, "tkeep", "tlast", "tuser")
+            self._quiet += [getattr(dut, f"{side}_s_axis_host{p}_{pin}") for pin in pins]
+            self._quiet.append(getattr(dut, f"{side}_mac{p}_pause"))
+            self._open.append(getattr(dut, f"{side}_m_axis_host{p}_tready"))
         self.completed: deque = deque()
         self.immediates: deque = deque()
 
@@ -102,6 +115,10 @@ class Host:
         self.work.data.value = 0
         self.completions.ready.value = 0
         self.received.ready.value = 0
+        for handle in self._quiet:
+            handle.value = 0
+        for handle in self._open:
+            handle.value = 1
 
     def stall(self, stalls: bool = True):
         """Let memory take nothing and answer nothing, or go on."""

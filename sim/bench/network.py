@@ -9,6 +9,7 @@ from mrcnic.sim.codec.usid import Usid, UsidKind
 from mrcnic.sim.driver.attributes import Carrier, QpAttributes
 from mrcnic.sim.driver.memory import MemoryRegions
 from mrcnic.sim.driver.nic import Nic, PortAddresses
+from mrcnic.sim.driver.peers import Peer, Peers
 from mrcnic.sim.driver.profiles import Profiles, spread_evs
 from mrcnic.sim.driver.qp import QueuePair, QueuePairs
 from mrcnic.sim.fabric.events import EventFabric
@@ -131,6 +132,8 @@ class Network:
         )
 
         pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
+        await self._introduce(self.sender, self.receiver)
+        await self._introduce(self.receiver, self.sender)
         connections = []
         for n in range(self.spec["qps"]):
             psn = self.spec["psn"]
@@ -174,6 +177,16 @@ class Network:
             )
             await nic.set_port(plane, addresses)
             await nic.enable_port(plane)
+
+    async def _introduce(self, here: Host, there: Host):
+        """Let a NIC know the other one, as its first and only remote NIC."""
+        peer = Peer(
+            address=there.address,
+            carrier=self._carrier(here, there) if self.spec["srv6"] else None,
+            uplink_first=1,
+            uplinks=self.topology.spines,
+        )
+        await Peers(self.nics[here.name]).add(peer)
 
     async def _wait_for_ports(self):
         for nic in self.nics.values():
