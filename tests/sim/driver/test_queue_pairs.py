@@ -8,7 +8,7 @@ from mrcnic.hdl.rows import Table
 from mrcnic.sim.driver.attributes import Carrier, QpAttributes
 from mrcnic.sim.driver.memory import MemoryRegions
 from mrcnic.sim.driver.nic import Nic
-from mrcnic.sim.driver.profiles import Ev, Profiles, spread_evs
+from mrcnic.sim.driver.profiles import Ev, Profiles, ProfileState, spread_evs
 from mrcnic.sim.driver.qp import QueuePairs
 from mrcnic.sim.driver.queues import SendQueue
 from mrcnic.sim.driver.twin import RegisterTwin
@@ -204,6 +204,49 @@ def test_impossible_profiles_are_refused(profile, planes, message):
             await profiles.write(profile, planes)
         assert str(error.value) == message
         assert nic._bus.rows == {}
+
+    run(test)
+
+
+@pytest.mark.parametrize("min_active", [-1, 2])
+def test_no_more_evs_can_be_kept_active_than_there_are(min_active):
+    async def test(nic, profiles, pairs):
+        with pytest.raises(ValueError, match=r"^min_active must be from 0 to 1, the EVs of a pl"):
+            await profiles.write(0, [[Ev(ev=1)], [Ev(ev=2)] * 3], min_active=min_active)
+        assert nic._bus.rows == {}
+
+    run(test)
+
+
+def test_life_of_a_profile():
+    async def test(nic, profiles, pairs):
+        assert profiles.state(3) is ProfileState.INIT
+        for change in (profiles.online, profiles.offline, profiles.hold):
+            with pytest.raises(
+                ValueError, match=r"^profile 3 must be written before a QP uses it$"
+            ):
+                change(3)
+        await profiles.write(3, [[Ev(ev=5), Ev(ev=6)], [Ev(ev=7)]], min_active=1)
+        assert (await nic.read_row(Table.PROFILE, 3))["min_active"] == 1
+        assert profiles.state(3) is ProfileState.ONLINE
+        profiles.offline(3)
+        assert profiles.state(3) is ProfileState.OFFLINE
+        with pytest.raises(ValueError, match=r"^profile 3 must be online before a QP uses it$"):
+            profiles.hold(3)
+        profiles.online(3)
+        profiles.hold(3)
+        with pytest.raises(ValueError, match=r"^profile 3 must not be changed while 1 QPs use it$"):
+            profiles.offline(3)
+        # An EV may be replaced all the same.
+        await profiles.replace(3, 1, Ev(ev=8, active=False))
+        row = await nic.read_row(Table.EV, 3 * 64 + 1)
+        assert row == {"valid": 1, "active": 0, "ev": 8}
+        for place in (2, 33, 64):
+            with pytest.raises(ValueError, match=f"^profile 3 must have an EV {place}, to be repl"):
+                await profiles.replace(3, place, Ev(ev=9))
+        await profiles.replace(3, 32, Ev(ev=9, active=False))
+        with pytest.raises(ValueError, match=r"^a profile must have an active EV$"):
+            await profiles.replace(3, 0, Ev(ev=9, active=False))
 
     run(test)
 
