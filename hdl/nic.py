@@ -186,10 +186,13 @@ class Nic(wiring.Component):
         connect(m, bank.table, tables.i)
         for room, write in zip(takers, tables.o, strict=True):
             connect(m, write, room.table)
-        for room in (*engine, *self._egress, *self._monitors):
-            m.d.comb += room.settings.eq(bank.settings)
+        timed = (
+            self._requester, self._retransmit, self._responder, self._health,
+            *self._egress, *self._monitors,
+        )  # fmt: skip
+        for room in timed:
             m.d.comb += room.now.eq(tick.now)
-        for room in (*self._ingress, *self._neighbours):
+        for room in (*timed, *self._ingress, *self._neighbours):
             m.d.comb += room.settings.eq(bank.settings)
         for p, monitor in enumerate(self._monitors):
             m.d.comb += monitor.mac.eq(self.mac_status[p])

@@ -134,8 +134,6 @@ class EvChange(wiring.Component):
                 m.d.comb += [does.moved.eq(1), does.to_bad.eq(1)]
                 m.d.comb += does.promotes.eq(backup & misses)
                 m.d.comb += does.ages.eq(~self.case.old)
-            with m.Case(OperationKind.RETURN), m.If(hits.bad):
-                self._give_back(m, does)
             with m.Case(OperationKind.ANSWERED), m.If(returns):
                 self._give_back(m, does)
             with m.Case(OperationKind.ANSWERED_MARKED), m.If(returns):

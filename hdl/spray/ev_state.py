@@ -37,7 +37,7 @@ class EvState(wiring.Component):
     SKIP turns a GOOD active EV to SKIP; a backup has no turn that it could lose. BAD turns a GOOD
     or SKIP one to ASSUMED_BAD, DENY any to DENIED; if it was active, and no more than ``places``
     were, or ``least`` GOOD ones, then a backup becomes active in its stead. SKIP makes one active
-    only for the sake of ``least``. RETURN, and ANSWERED when there were enough of them, turn an
+    only for the sake of ``least``. ANSWERED, when there were enough of them, turns an
     ASSUMED_BAD EV to GOOD, ALLOW a DENIED one: active if there are too few, else a backup. After
     ANSWERED_MARKED it is SKIP, and so active anyhow. PLACE is for an EV whose value is new: it is
     GOOD, and as active as its row says, or is not there any more. START writes the row as

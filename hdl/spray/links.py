@@ -33,21 +33,19 @@ class OperationKind(enum.Enum, shape=4):
     SKIP = 1
     #: The target lost a packet.
     BAD = 2
-    #: The target has been out of use for long enough.
-    RETURN = 3
     #: All EVs are as their profile says.
-    START = 4
+    START = 3
     #: A probe of the target was answered, without or with a mark, or not in time.
-    ANSWERED = 5
-    ANSWERED_MARKED = 6
-    UNANSWERED = 7
+    ANSWERED = 4
+    ANSWERED_MARKED = 5
+    UNANSWERED = 6
     #: The host takes the target out of use, or gives it back.
-    DENY = 8
-    ALLOW = 9
+    DENY = 7
+    ALLOW = 8
     #: The target has another value, or none any more.
-    PLACE = 10
+    PLACE = 9
     #: Only look at the target.
-    QUERY = 11
+    QUERY = 10
 
 
 class Operation(data.StructLayout):

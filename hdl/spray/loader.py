@@ -47,8 +47,6 @@ class Loader(wiring.Component):
         Peers of QPs.
     peer : ``Out``
         With it: row of the remote NIC.
-    forget : ``Out(stream.Signature(qp))``
-        QPs whose records are to be cleared.
     mark, drained : ``Out(1)``, ``In(1)``
         Wait for all news that are under way; see :class:`~.event_filter.EventFilter`.
     row_profile, row : ``Out``, ``In(ProfileRow(config)).array(lanes)``
@@ -65,14 +63,12 @@ class Loader(wiring.Component):
 
     def __init__(self, config: NicConfig):
         self.config = config
-        qp = index_bits(config.qps)
         super().__init__({
             "table": In(stream.Signature(TableWrite())),
             "ev_write": Out(stream.Signature(EvWrite())),
             "was_active": In(1),
             "peer_write": Out(PeerWrite(config)),
             "peer": Out(index_bits(config.peers)),
-            "forget": Out(stream.Signature(qp)),
             "mark": Out(1),
             "drained": In(1),
             "row_profile": Out(index_bits(config.profiles)),
@@ -91,7 +87,6 @@ class Loader(wiring.Component):
         row = data.View(HeaderLayout(rows.QP_ROW), write.row[: HeaderLayout(rows.QP_ROW).size])
         m.d.comb += self.ev_write.payload.index.eq(write.index)
         m.d.comb += self.ev_write.payload.row.eq(write.row)
-        m.d.comb += self.forget.payload.eq(write.index)
         m.d.comb += self.peer_write.qp.eq(write.index)
         m.d.comb += self.peer.eq(row.peer)
         for name, _ in self.peer_write.row.shape():
@@ -133,7 +128,7 @@ class Loader(wiring.Component):
                 with m.Elif(qp_write):
                     m.d.comb += self.table.ready.eq(~row.active)
                     with m.If(row.active):
-                        m.next = "FORGET"
+                        m.next = "MASKS"
                 with m.Else():
                     m.d.comb += self.table.ready.eq(1)
             with m.State("EV"), m.If(self.ev_write.ready):
@@ -141,8 +136,6 @@ class Loader(wiring.Component):
             with m.State("PLACE"), m.If(replacement.done):
                 m.d.comb += self.table.ready.eq(1)
                 m.next = "IDLE"
-            with m.State("FORGET"), m.If(self.forget.ready):
-                m.next = "MASKS"
             with m.State("MASKS"):
                 m.d.sync += waited.eq(waited + 1)
                 with m.If(waited == _READ_CYCLES):
@@ -150,7 +143,6 @@ class Loader(wiring.Component):
                     m.next = "START"
         uses = fsm.ongoing("IDLE") & self.table.valid & qp_write
         m.d.comb += [
-            self.forget.valid.eq(fsm.ongoing("FORGET")),
             self.peer_write.valid.eq(uses & row.active),
             replacement.user_valid.eq(uses),
             replacement.begin.eq(fsm.ongoing("EV") & self.ev_write.ready),

@@ -32,7 +32,7 @@ class Reporter(wiring.Component):
     outcome : ``In(Outcome(config))``
         What became of operations.
     failed, failure : ``Out(1)``, ``Out(Failure(config))``
-        An EV has become ASSUMED_BAD.
+        An EV has become ASSUMED_BAD, or was, and has lost another packet.
     news : ``Out(stream.Signature(EvNews(config)))``
         EVs that have changed their states.
     query : ``In(stream.Signature(EvQuery(config)))``
@@ -76,7 +76,12 @@ class Reporter(wiring.Component):
         new, changed = self._new(m)
         ev_index = join_ev(m, config, operation.plane, operation.local)
         m.d.comb += [
-            self.failed.eq(changed & (new == EvStateCode.ASSUMED_BAD)),
+            # One that was bad is told again, since its answers are counted from the start.
+            self.failed.eq(
+                self.outcome.valid
+                & (operation.kind == OperationKind.BAD)
+                & (hits.good | hits.skip | hits.bad)
+            ),
             self.failure.qp.eq(operation.qp),
             self.failure.ev_index.eq(ev_index),
         ]
@@ -97,7 +102,7 @@ class Reporter(wiring.Component):
         marks = (operation.kind == OperationKind.SKIP) & hits.good & hits.active
         m.d.sync += [
             self.events.ev_marked.eq(self.outcome.valid & marks),
-            self.events.ev_retired.eq(self.failed),
+            self.events.ev_retired.eq(changed & (new == EvStateCode.ASSUMED_BAD)),
             self.events.ev_returned.eq(
                 changed & (new != EvStateCode.DENIED) & (old == EvStateCode.ASSUMED_BAD)
             ),
@@ -118,8 +123,6 @@ class Reporter(wiring.Component):
             with m.Case(OperationKind.BAD):
                 m.d.comb += new.eq(EvStateCode.ASSUMED_BAD)
                 m.d.comb += other.eq(hits.good | hits.skip)
-            with m.Case(OperationKind.RETURN):
-                m.d.comb += other.eq(hits.bad)
             with m.Case(OperationKind.ANSWERED, OperationKind.ANSWERED_MARKED):
                 m.d.comb += other.eq(hits.bad & self.outcome.enough)
                 with m.If(operation.kind == OperationKind.ANSWERED_MARKED):

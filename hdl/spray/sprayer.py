@@ -8,17 +8,15 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outcome import EvEvent, EvWatch, RemoteMask
 from mrcnic.hdl.descriptor.outwards import Picked, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
-from mrcnic.hdl.descriptor.settings import Settings, TableWrite
-from mrcnic.hdl.descriptor.sizes import NOW_BITS
+from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 
 from .dispatcher import Dispatcher
 from .ev_table import EvTable
 from .event_filter import EventFilter
-from .links import Failure, Operation, OperationKind, split_ev
+from .links import Operation
 from .loader import Loader
 from .reporter import Reporter
-from .retirement import Retirement
 from .scheduler import Scheduler
 from .watch_queue import WatchQueue
 
@@ -68,16 +66,12 @@ class Sprayer(wiring.Component):
         Ports that are up.
     table : ``In(stream.Signature(TableWrite()))``
         Rows of tables. Not ready while states are cleared, and while QPs get to know of a row.
-    settings : ``In(Settings(config))``
-        Delays of retirement.
-    now : ``In(NOW_BITS)``
-        Time, in ticks.
     events : ``Out``
         ``ev_event_stale``: news dropped, because the EV has another value by now, or none.
         ``ev_marked``: an EV is to be passed over once. ``ev_restored``: it was. ``ev_retired``: an
         EV has gone out of use. ``ev_returned``: one may be used again. ``ev_denied``,
-        ``ev_allowed``: the host has taken one out of use, or given it back. ``ev_news_dropped``,
-        ``ev_watch_dropped``: nobody has read what was told. ``tx_no_ev``: a packet left with an
+        ``ev_allowed``: the host has taken one out of use, or given it back. ``ev_news_dropped``:
+        nobody has read what was told. ``tx_no_ev``: a packet left with an
         EV that is not one. ``tx_fixed_dropped``: a packet whose path is fixed was dropped, because
         that lane had no room for long.
     """
@@ -86,7 +80,7 @@ class Sprayer(wiring.Component):
         self.config = config
         names = (
             "ev_event_stale", "ev_marked", "ev_restored", "ev_retired", "ev_returned", "ev_denied",
-            "ev_allowed", "ev_news_dropped", "ev_watch_dropped", "tx_no_ev", "tx_fixed_dropped",
+            "ev_allowed", "ev_news_dropped", "tx_no_ev", "tx_fixed_dropped",
         )  # fmt: skip
         super().__init__({
             "i": In(stream.Signature(TxRequest(config))),
@@ -102,8 +96,6 @@ class Sprayer(wiring.Component):
             "answer": Out(stream.Signature(EvAnswer())),
             "port_up": In(config.lanes),
             "table": In(stream.Signature(TableWrite())),
-            "settings": In(Settings(config)),
-            "now": In(NOW_BITS),
             "events": Out(data.StructLayout(dict.fromkeys(names, 1))),
         })
 
@@ -133,13 +125,12 @@ class Sprayer(wiring.Component):
         connect(m, reporter.answer, flipped(self.answer))
 
         # All that is done to EV states. Bad news waits until what becomes of it can be told.
-        m.submodules.others = others = StreamArbiter(Operation(config), inputs=4)
-        news, returns, starts, asks = others.i
-        room = self._retire(m, reporter, loader, returns)
+        m.submodules.others = others = StreamArbiter(Operation(config), inputs=3)
+        news, starts, asks = others.i
         m.d.comb += [
             news.payload.eq(truth.o.payload),
-            news.valid.eq(truth.o.valid & room),
-            truth.o.ready.eq(news.ready & room),
+            news.valid.eq(truth.o.valid & watched.room),
+            truth.o.ready.eq(news.ready & watched.room),
         ]
         connect(m, loader.start, starts)
         connect(m, reporter.asks, asks)
@@ -188,31 +179,7 @@ class Sprayer(wiring.Component):
         m.d.sync += [
             self.events.ev_event_stale.eq(truth.events.ev_event_stale),
             self.events.ev_restored.eq(scheduler.restored),
-            self.events.ev_watch_dropped.eq(watched.dropped),
             self.events.tx_no_ev.eq(placed.valid & placed.none),
             self.events.tx_fixed_dropped.eq(scheduler.dropped),
         ]
         return m
-
-    def _retire(self, m, reporter, loader, returns):
-        """Bring bad EVs back after a while; return whether there is room for more of them."""
-        config = self.config
-        m.submodules.retirement = retirement = Retirement(config)
-        m.submodules.retiring = queue = WatchQueue(Failure(config))
-        connect(m, loader.forget, retirement.forget)
-        connect(m, queue.o, retirement.failures)
-        plane, local = split_ev(m, config, retirement.returns.payload.ev_index)
-        m.d.comb += [
-            queue.valid.eq(reporter.failed),
-            queue.i.eq(reporter.failure),
-            retirement.settings.eq(self.settings),
-            retirement.now.eq(self.now),
-            returns.valid.eq(retirement.returns.valid),
-            retirement.returns.ready.eq(returns.ready),
-            returns.payload.kind.eq(OperationKind.RETURN),
-            returns.payload.qp.eq(retirement.returns.payload.qp),
-            returns.payload.plane.eq(plane),
-            returns.payload.local.eq(local),
-            returns.payload.targeted.eq(1),
-        ]
-        return queue.room

@@ -13,7 +13,7 @@ _MARGIN = 8
 
 
 class WatchQueue(wiring.Component):
-    """Queue that tells early when it gets full, and drops what comes although it is.
+    """Queue that tells early when it gets full.
 
     Parameters
     ----------
@@ -23,11 +23,9 @@ class WatchQueue(wiring.Component):
     Members
     -------
     valid, i : ``In(1)``, ``In(shape)``
-        Entry.
+        Entry; at most 8 since ``room`` was set.
     room : ``Out(1)``
         There is room for 8 of them.
-    dropped : ``Out(1)``
-        The entry was dropped.
     o : ``Out(stream.Signature(shape))``
         Entries, in order.
     """
@@ -37,7 +35,6 @@ class WatchQueue(wiring.Component):
             "valid": In(1),
             "i": In(shape),
             "room": Out(1),
-            "dropped": Out(1),
             "o": Out(stream.Signature(shape)),
         })
 
@@ -51,7 +48,6 @@ class WatchQueue(wiring.Component):
             queue.w_en.eq(self.valid),
             queue.r_en.eq(self.o.ready),
             self.room.eq(queue.level <= _DEPTH - _MARGIN),
-            self.dropped.eq(self.valid & ~queue.w_rdy),
             self.o.valid.eq(queue.r_rdy),
             self.o.payload.eq(queue.r_data),
         ]

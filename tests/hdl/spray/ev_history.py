@@ -21,8 +21,8 @@ _KINDS = (
     + [OperationKind.ANSWERED] * 3
     + [OperationKind.QUERY] * 2
     + [
-        OperationKind.ANSWERED_MARKED, OperationKind.UNANSWERED, OperationKind.RETURN,
-        OperationKind.DENY, OperationKind.ALLOW, OperationKind.PLACE,
+        OperationKind.ANSWERED_MARKED, OperationKind.UNANSWERED, OperationKind.DENY,
+        OperationKind.ALLOW, OperationKind.PLACE,
     ]
 )  # fmt: skip
 
@@ -148,8 +148,6 @@ class History:
                 paths.answer(ev, marked=kind == OperationKind.ANSWERED_MARKED)
             case OperationKind.UNANSWERED:
                 paths.miss(ev)
-            case OperationKind.RETURN:
-                paths.revive(ev)
             case OperationKind.DENY:
                 paths.deny(ev, order)
             case OperationKind.ALLOW:

@@ -102,9 +102,8 @@ class SprayBench:
         """Let everything flow, then write rows."""
         for lane, o in enumerate(self.dut.o):
             ctx.set(o.ready, ready >> lane & 1)
+        ctx.set(self.dut.watch.ready, 1)
         ctx.set(self.dut.port_up, port_up & (1 << self.config.lanes) - 1)
-        ctx.set(self.dut.settings.retire_delay, 1 << 20)
-        ctx.set(self.dut.settings.retire_delay_max, 1 << 20)
         await drive(ctx, self.dut.table, writes)
 
     async def send(self, ctx, qp, count=1, *, pause=0, **values):

@@ -10,7 +10,7 @@ from spray_bench import SMALL, ev_value, full_profile, qp_write, request
 
 from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
 from mrcnic.hdl.descriptor.outwards import TxDescriptor, TxRequest
-from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.settings import TableWrite
 from mrcnic.sim.bench.cocotb_streams import StreamSink, StreamSource
 
 
@@ -21,9 +21,8 @@ async def start(dut):
     for lane in range(2):
         getattr(dut, f"o__{lane}__ready").value = 0
     dut.port_up.value = 3
-    dut.now.value = 0
-    delays = {"retire_delay": 1 << 20, "retire_delay_max": 1 << 20}
-    dut.settings.value = Settings(SMALL).const(delays).as_bits()
+    for port in ("watch", "news"):
+        getattr(dut, f"{port}__ready").value = 1
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()
     await ClockCycles(dut.clk, 2)

@@ -421,33 +421,6 @@ def test_news_are_taken_beside_a_full_load(kind):
     bench.run(run)
 
 
-def test_a_retired_ev_comes_back():
-    """As a backup, since another has taken its place; and away for twice as long next time."""
-    bench = SprayBench(SMALL.override(lanes=1, evs=4))
-
-    async def clock(ctx):
-        now = 0
-        while True:
-            now += 1
-            ctx.set(bench.dut.now, now)
-            await ctx.tick()
-
-    async def run(ctx):
-        await bench.set_up(ctx, *full_profile(bench.config, active=3), qp_write(0, **PEER))
-        ctx.set(bench.dut.settings.retire_delay, 100)
-        await ctx.tick().repeat(20)
-        assert {p.ev_index for p in await bench.send(ctx, 0, 6)} == {0, 1, 2}
-        await bench.tell(ctx, 0, 2)
-        assert {p.ev_index for p in await bench.send(ctx, 0, 6)} == {0, 1, 3}
-        await ctx.tick().repeat(250)
-        assert bench.events["ev_returned"] == 1
-        assert {p.ev_index for p in await bench.send(ctx, 0, 6)} == {0, 1, 3}
-        await bench.tell(ctx, 0, 1)
-        assert {p.ev_index for p in await bench.send(ctx, 0, 6)} == {0, 2, 3}
-
-    bench.run(run, background=[clock])
-
-
 @pytest.mark.parametrize("offset", range(4))
 def test_the_last_good_ev_of_a_plane_is_never_picked_after_it_was_lost(offset):
     """Not even by the packet that is next in line: the other plane has one."""
