@@ -223,9 +223,8 @@ def test_a_backup_becomes_active_when_too_few_are_good():
     bench = SprayBench(ONE_LANE)
 
     async def run(ctx):
-        least = TableWrite().const({
-            "table": Table.PROFILE, "index": 0, "row": int.from_bytes(PROFILE_ROW.pack(min_active=2)),
-        })  # fmt: skip
+        row = int.from_bytes(PROFILE_ROW.pack(min_active=2))
+        least = TableWrite().const({"table": Table.PROFILE, "index": 0, "row": row})
         await bench.set_up(ctx, *full_profile(ONE_LANE, active=2), qp_write(1), least, qp_write(0))
         for qp in (0, 1):
             await bench.tell(ctx, qp, 0, EvEventKind.SKIP)
