@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import gcd
 from operator import index
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
+from amaranth.hdl import Cat, Module, Mux, ShapeLike, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -44,7 +44,7 @@ class Srv6Inserter(wiring.Component):
 
     Attributes
     ----------
-    inside, header_left, payload_left, tail, distance, end, beats_left : \
+    inside, header_left, payload_left, tail, tail_mask, distance, end, beats_left : \
         :class:`~amaranth.hdl.Signal`
         State, for proofs.
 
@@ -81,7 +81,8 @@ class Srv6Inserter(wiring.Component):
         self.inside = Signal()
         self.header_left = Signal()
         self.payload_left = Signal()
-        self.tail = Signal(8 * self.octets)  # what does not fit in a beat makes another
+        self.tail = Signal(8 * self.octets, reset_less=True)
+        self.tail_mask = Signal(self.octets)  # octets that did not fit in the beat before
         self.distance = Signal(range(self.octets))
         self.end = Signal(self._low)
         self.beats_left = Signal(max(1, (self.packet_octets - 1).bit_length() - self._low))
@@ -106,7 +107,7 @@ class Srv6Inserter(wiring.Component):
         now_end = Signal.like(end)
         m.d.comb += headed.eq(~inside | self.header_left)
         m.d.comb += now_payload_left.eq(Mux(headed, block.payload, self.payload_left))
-        m.d.comb += now_distance.eq(Mux(headed, block.length, self.distance))
+        m.d.comb += now_distance.eq(Mux(inside, self.distance, block.length))
         m.d.comb += Cat(now_end, now_beats_left).eq(Mux(inside, Cat(end, beats_left), block.end))
 
         takes = Signal()  # this beat has octets from a beat of payload
@@ -123,14 +124,18 @@ class Srv6Inserter(wiring.Component):
         m.d.comb += self.i.ready.eq(moves & headed)
         m.d.comb += self.payload.ready.eq(moves & takes)
 
-        here, later = self._split(m, takes, now_distance)
+        # Only payload in the first beat of a packet cannot wait for the distance to be kept.
+        early = min(self.starts) < self.octets
+        octets, here, later = self._split(m, takes, now_distance if early else self.distance)
 
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         with m.If(moves):
             beat = self.o.payload
             m.d.sync += self.o.valid.eq(1)
-            m.d.sync += beat.data.eq(Mux(headed, block.octets, 0) | self.tail | here)
+            headers = Mux(headed, block.octets, 0)
+            tail = _masked(self.tail, self.tail_mask)
+            m.d.sync += beat.data.eq(headers | tail | _masked(octets, here))
             m.d.sync += beat.first.eq(~inside)
             m.d.sync += beat.last.eq(last)
             m.d.sync += beat.keep.eq(
@@ -147,34 +152,36 @@ class Srv6Inserter(wiring.Component):
             m.d.sync += self.payload_left.eq(
                 now_payload_left & ~(takes & self.payload.payload.last)
             )
-            m.d.sync += self.tail.eq(later)
+            m.d.sync += self.tail.eq(octets)
+            m.d.sync += self.tail_mask.eq(later)
             m.d.sync += self.distance.eq(now_distance)
             m.d.sync += Cat(end, beats_left).eq(Cat(now_end, now_beats_left - 1))
 
         return m
 
     def _split(self, m, takes, distance):
-        """Return the payload in place: what goes into this beat, and what into the next."""
+        """Return turned payload, and masks: of what goes into this beat, and what into the next."""
         payload = self.payload.payload
         distances = [start % self.octets for start in self.starts]
         step = gcd(self.octets, *(n - distances[0] for n in distances))
         rest = distances[0] % step
         steps = distance[step.bit_length() - 1 :]
 
-        octets = payload.data.as_value().rotate_left(8 * rest)
-        keep = payload.keep.rotate_left(rest)
+        kept = Cat(Mux(payload.keep[n], payload.data[n], 0) for n in range(self.octets))
+        octets = kept.rotate_left(8 * rest)
         octets = turned(m, octets, steps, unit=8 * step, name="octets")
-        keep = turned(m, keep, steps, unit=step, name="keep")
 
-        here = Signal(8 * self.octets)
-        later = Signal(8 * self.octets)
+        is_here = Signal(self.octets)
         for place in range(self.octets):
-            octet = slice(8 * place, 8 * place + 8)
             if rest <= place < self.octets - step + rest:
-                is_here = (place - rest) // step >= steps
+                m.d.comb += is_here[place].eq((place - rest) // step >= steps)
             else:
-                is_here = Const(place >= rest)
-            kept = takes & keep[place]
-            m.d.comb += here[octet].eq(Mux(kept & is_here, octets[octet], 0))
-            m.d.comb += later[octet].eq(Mux(kept & ~is_here, octets[octet], 0))
-        return here, later
+                m.d.comb += is_here[place].eq(place >= rest)
+        here = is_here & takes.replicate(self.octets)
+        later = ~is_here & takes.replicate(self.octets)
+        return octets, here, later
+
+
+def _masked(octets, mask):
+    """Return octets, with zero for those whose bit is not set."""
+    return octets & Cat(bit.replicate(8) for bit in mask)

@@ -66,6 +66,7 @@ class InserterSpec(wiring.Component):
         self.headers = Signal(PLACE_BITS)
         self.headers_done = Signal(init=1)
         self.end = Signal(PLACE_BITS)
+        self.length = Signal(range(OCTETS))
         self.has_payload = Signal()
         self.parity = Signal(init=1)  # of this packet
         self.payload_parity = Signal(init=1)  # of the last packet with payload whose headers are in
@@ -82,6 +83,7 @@ class InserterSpec(wiring.Component):
                 octet = block.octets[8 * n : 8 * n + 8]
                 marked = mark(HEADER, parity, (before + n)[:PLACE_BITS])
                 m.d.comb += Assume(octet == Mux(n < count, marked, 0))
+            m.d.comb += Assume(self.headers_done | (block.length == self.length))
             # Something comes behind: more headers, payload, or the end.
             m.d.comb += Assume(after + (block.more | block.payload) <= end + 1)
             m.d.comb += Assume(~block.payload | block.more | self._may_start(after))
@@ -90,6 +92,7 @@ class InserterSpec(wiring.Component):
             m.d.sync += self.headers.eq(after)
             m.d.sync += self.headers_done.eq(~block.more)
             m.d.sync += self.end.eq(end)
+            m.d.sync += self.length.eq(block.length)
             m.d.sync += self.parity.eq(parity)
             m.d.sync += self.has_payload.eq(block.payload & ~block.more)
             with m.If(block.payload & ~block.more):
@@ -169,6 +172,7 @@ class InserterSpec(wiring.Component):
         )
         m.d.comb += Assert(dut.inside == following.any())
         m.d.comb += Assert(~following[:3].any() & ~self.place[:3].any() & ~self.sent[:3].any())
+        tail = dut.tail & Cat(bit.replicate(8) for bit in dut.tail_mask)
         waits = Signal()  # for payload
         m.d.comb += waits.eq(self.headers_done & self.has_payload & ~self.octets_done)
         m.d.comb += Assert(self.next_parity == self.payload_parity ^ ~waits)
@@ -179,14 +183,15 @@ class InserterSpec(wiring.Component):
         m.d.comb += Assert(self.sent == Mux(waits, self.octets, 0))
         m.d.comb += Assert(self.has_payload | ~self.octets.any())
         with m.If(~dut.inside):
-            m.d.comb += Assert(self.headers_done & ~waits & ~dut.tail.any())
+            m.d.comb += Assert(self.headers_done & ~waits & ~tail.any())
         with m.Else():
             m.d.comb += Assert(dut.header_left == ~self.headers_done)
             m.d.comb += Assert(Cat(dut.end, dut.beats_left) == self.end - following)
             m.d.comb += Assert(following <= self.end)
         with m.If(dut.inside & ~self.headers_done):
-            m.d.comb += Assert((self.headers == following) & ~self.octets.any() & ~dut.tail.any())
+            m.d.comb += Assert((self.headers == following) & ~self.octets.any() & ~tail.any())
             m.d.comb += Assert(~self.has_payload & ~self.octets_done)
+            m.d.comb += Assert(dut.distance == self.length)
         with m.If(dut.inside & self.headers_done):
             m.d.comb += Assert(dut.payload_left == waits)
             m.d.comb += Assert(dut.distance == self.headers[:3])
@@ -196,7 +201,7 @@ class InserterSpec(wiring.Component):
             m.d.comb += Assert(known <= following + dut.distance)
             m.d.comb += Assert(~waits | self._may_start(self.headers))
             for n in range(OCTETS):
-                octet = dut.tail[8 * n : 8 * n + 8]
+                octet = tail[8 * n : 8 * n + 8]
                 m.d.comb += Assert(octet == self._expected((following + n)[:PLACE_BITS]))
 
 
