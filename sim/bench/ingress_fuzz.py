@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.ingress.frame import MAX_FRAME_OCTETS
+from mrcnic.hdl.ingress.host_path import host_beats
 from mrcnic.hdl.ingress.lane import IngressLane
 
 from .convert import to_verilog
@@ -48,10 +50,18 @@ def fuzz_ingress(config: NicConfig, *, mutated: int, seed: int, build_dir: Path)
 
     Raises
     ------
+    ValueError
+        If the host's buffer is too small for the longest frames, so that some would be dropped.
     AssertionError
         If a frame has another fate than the reference says, anything that comes out is not as it
         should be, or the lane hangs.
     """
+    buffer_octets = host_beats(config) * config.beat_octets
+    if buffer_octets < 2 * MAX_FRAME_OCTETS:
+        raise ValueError(
+            f"the host's buffer must have at least {2 * MAX_FRAME_OCTETS} octets, not "
+            f"{buffer_octets}: choose an mtu above 1500"
+        )
     control, source, report = (build_dir / name for name in ("lane.vlt", "lane.v", "report.json"))
     control.write_text(_CONTROL)
     source.write_text(to_verilog(IngressLane(config, port=0), name="lane"))

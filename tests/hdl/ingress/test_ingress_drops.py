@@ -201,7 +201,6 @@ def test_b043_frames_of_one_beat(beat_octets):
     ("beat_octets", "lengths"),
     [
         (8, range(60, 69)),
-        (16, range(100, 117)),
         (64, range(60, len(D1))),
         (128, range(100, 158, 3)),
     ],

@@ -133,7 +133,7 @@ def test_endpoint_packets_without_room():
     assert result.events == {"rx_packets": taken, "rx_endpoint_no_room": len(frames) - taken}
 
 
-@pytest.mark.parametrize("beat_octets", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("beat_octets", [8, 32, 128])
 def test_frames_for_the_host_leave_as_they_came(beat_octets):
     """In order, with ours and bad ones between them."""
     lengths = [*range(60, 60 + 2 * beat_octets + 2, 1 if beat_octets < 64 else 7), 300]

@@ -12,8 +12,9 @@ V_BLOCK = 0xFCBBBBBB
 SIZES = pytest.mark.parametrize("beat_octets", [8, 64])
 
 
-@pytest.mark.parametrize("beat_octets", [8, 16, 32, 64, 128])
-@pytest.mark.parametrize("outer", [plain, tunnel])
+@pytest.mark.parametrize(
+    ("beat_octets", "outer"), [(8, plain), (16, tunnel), (32, plain), (64, tunnel), (128, plain)]
+)
 def test_d1(beat_octets, outer):
     result = receive([outer(PACKETS["D1"])], beat_octets)
     assert result.events == {"rx_packets": 1}
@@ -43,8 +44,7 @@ def test_writes(beat_octets):
     assert result.payloads == [bytes(range(0x30, 0x3D)), data, data]
 
 
-@SIZES
-@pytest.mark.parametrize("outer", [plain, tunnel])
+@pytest.mark.parametrize(("beat_octets", "outer"), [(8, tunnel), (64, plain)])
 def test_protocol_vectors_at_b(beat_octets, outer):
     frames = [outer(PACKETS[name]) for name in ("V1", "V4", "V5")]
     result = receive(frames, beat_octets, loopback=V_B)
@@ -175,7 +175,7 @@ def test_b025_no_routing_header_is_no_error():
     assert result.events == {"rx_packets": 100}
 
 
-@pytest.mark.parametrize("beat_octets", [8, 16, 32, 64, 128])
+@pytest.mark.parametrize("beat_octets", [8, 32, 128])
 def test_b044_the_same_payload_behind_headers_of_any_length(beat_octets):
     payload = bytes(range(200))
     srhs = [PACKETS["H1"], PACKETS["X-PAD1"]]

@@ -138,7 +138,7 @@ def test_line_rate_at_every_length():
     assert result.times[-1] - result.times[0] == pytest.approx(sum(beats[1:]), abs=1)
 
 
-@pytest.mark.parametrize("beat_octets", [16, 32, 128])
+@pytest.mark.parametrize("beat_octets", [32, 128])
 def test_other_beats_at_every_length(beat_octets):
     sizes = range(0, beat_octets + 3, 1 if beat_octets < 128 else 3)
     frames = [tunnel(write(bytes(n & 0xFF for n in range(size)))) for size in sizes]
