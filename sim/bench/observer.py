@@ -6,6 +6,7 @@ from pathlib import Path
 from mrcnic.hdl.wire.opcodes import Opcode
 from mrcnic.sim.codec.entropy import EvFields
 from mrcnic.sim.codec.errors import PacketError
+from mrcnic.sim.codec.extensions import WRITE_OPCODES
 from mrcnic.sim.codec.packet import Packet
 from mrcnic.sim.codec.pcap import PcapWriter
 from mrcnic.sim.fabric.counters import DropCause
@@ -15,7 +16,13 @@ from .network import Network
 
 __all__ = ["Observer"]
 
-_CONTROL = (Opcode.SACK, Opcode.NACK, Opcode.ACK, Opcode.PROBE)
+_CONTROL = {
+    "SACK": (Opcode.SACK,),
+    "NACK": (Opcode.NACK,),
+    "ACK": (Opcode.ACK,),
+    "probe": (Opcode.PROBE,),
+    "endpoint": (Opcode.ENDPOINT_REQUEST, Opcode.ENDPOINT_RESPONSE),
+}
 
 
 class Observer:
@@ -71,7 +78,7 @@ class Observer:
             self.malformed.append(f"{port} sent a frame that is malformed: {error}")
             return
         self.packets[packet.opcode] += 1
-        if packet.opcode not in _CONTROL:
+        if packet.opcode in WRITE_OPCODES:
             plane = self.network.topology.plane_of[port]
             self.resends += packet.retransmission
             self._per_plane[plane] += 1
@@ -88,7 +95,7 @@ class Observer:
             packet = Packet.decode(frame)
         except PacketError:
             return  # the NIC must drop it as well
-        if packet.opcode not in _CONTROL:
+        if packet.opcode in WRITE_OPCODES:
             self._arrivals.append((time_ps, len(packet.payload)))
         self.network.scoreboard.arrived(packet)
 
@@ -107,7 +114,10 @@ class Observer:
 
     def figures(self, *, evs: int, began_ps: int) -> dict:
         """Return what was seen, for the table and the plot."""
-        control = [self.packets[opcode] for opcode in _CONTROL]
+        control = {
+            name: sum(self.packets[opcode] for opcode in opcodes)
+            for name, opcodes in _CONTROL.items()
+        }
         return {
             "packets": sum(self._per_plane),
             "packets_per_plane": self._per_plane,

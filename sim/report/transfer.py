@@ -68,8 +68,8 @@ def transfer_tables(result: dict, *, title: str) -> list[Table]:
     if result["foreign_frames"]:
         row("foreign frames", result["foreign_frames"], "of the switches' own")
     row("resends", result["resends"])
-    sacks, nacks, acks, probes = result["control_packets"]
-    row("control packets", f"{sacks:,} SACK, {nacks:,} NACK, {acks:,} ACK, {probes:,} probe")
+    kinds = result["control_packets"].items()
+    row("control packets", ", ".join(f"{count:,} {kind}" for kind, count in kinds))
     for side, counters in sorted(result["counters"].items()):
         for name, count in counters.items():
             if count and not name.endswith(_GOOD):

@@ -17,7 +17,7 @@ GOOD = {
     "packets": 1037,
     "packets_per_plane": [528, 509],
     "packets_per_ev": [264, 264, 0, 0, 500, 9, 0, 0],
-    "control_packets": [300, 0, 64, 2],
+    "control_packets": {"SACK": 300, "NACK": 0, "ACK": 64, "probe": 2, "endpoint": 4},
     "resends": 13,
     "drops": 13,
     "drops_by_cause": {"random": 9, "link_down": 3, "no_route": 1},

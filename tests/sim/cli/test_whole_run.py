@@ -145,7 +145,7 @@ def check_captures(folder, result):
     for port in writes:
         with PcapNgReader(str(folder / f"{port}.pcapng")) as reader:
             frames = list(reader)
-        assert len(frames) == result["packets"] + sum(result["control_packets"])
+        assert len(frames) == result["packets"] + sum(result["control_packets"].values())
         for frame in frames:
             assert frame.sniffed_on == port
             check_frame(frame)
