@@ -21,6 +21,7 @@ class AlveoU2x0Platform(UltraScalePlusPlatform):
     """What Alveo U200 and U250 have in common."""
 
     default_clk = "clk_user"
+    divider = 2
     resources = (
         qsfp_resource(
             0,

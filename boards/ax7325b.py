@@ -19,6 +19,8 @@ class Ax7325bPlatform(OpenXc7Platform):
     package = "ffg900"
     speed = "2"
     default_clk = "clk200"
+    pll = (1, 5, 12)
+    fabric_hz = 83_333_333
     resources = (
         Resource(
             "clk200", 0, DiffPairs("AE10", "AF10", dir="i"), Clock(200e6), Attrs(IOSTANDARD="LVDS")

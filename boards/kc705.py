@@ -20,6 +20,8 @@ class Kc705Platform(OpenXc7Platform):
     package = "ffg900"
     speed = "2"
     default_clk = "clk156"
+    pll = (1, 6, 12)
+    fabric_hz = 78_125_000
     resources = (
         Resource(
             "clk156",

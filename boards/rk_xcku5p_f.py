@@ -23,6 +23,7 @@ class RkXcku5pFPlatform(UltraScalePlusPlatform):
     package = "ffvb676"
     speed = "2-e"
     default_clk = "clk200"
+    divider = 2
     resources = (
         qsfp_resource(
             0,

@@ -52,6 +52,8 @@ class UltraScalePlusPlatform(XilinxPlatform):
         What the board may draw, in watts.
     constraints : :class:`tuple` of :class:`str`
         Further constraints of the board.
+    divider : :class:`int`
+        By which the board's clock becomes that of the on-chip test.
     """
 
     cages: tuple[Cage, ...] = ()
@@ -60,11 +62,17 @@ class UltraScalePlusPlatform(XilinxPlatform):
     properties = MappingProxyType({})
     power_budget_w: int | None = None
     constraints: tuple[str, ...] = ()
+    divider: int = 1
 
     def __init__(self):
         super().__init__(toolchain="Vivado")
         self._after_read: list[str] = []
         self._constraints: list[str] = []
+
+    @property
+    def fabric_hz(self) -> int:
+        """Clock of the on-chip test."""
+        return int(self.default_clk_frequency) // self.divider
 
     def add_ip(self, filename: str, script: str):
         """Let Vivado run a Tcl script after it has read the design; the script makes IP."""

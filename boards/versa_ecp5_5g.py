@@ -13,6 +13,9 @@ class VersaEcp55gPlatform(VersaECP55GPlatform):
 
     cages = ()
     pcie = None
+    # 100 MHz / 5 * 4, and an oscillator of 560 MHz.
+    pll = (5, 4, 7)
+    fabric_hz = 80_000_000
 
     def __init__(self):
         super().__init__(toolchain="Trellis")

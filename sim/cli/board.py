@@ -14,6 +14,8 @@ from mrcnic.boards.fit import TOPS, fit_problems
 from mrcnic.boards.loader import LoaderError, check_idcode, load
 from mrcnic.hdl.config import PRESETS
 
+from .output import whole_file
+
 __all__ = ["board"]
 
 
@@ -124,6 +126,78 @@ def check(board, top, preset):
             click.echo(problem, err=True)
         raise click.ClickException(problems[-1])
     click.echo(f"{board.name}: {len(pins)} pins as in the table; {' and '.join(fits)} fits")
+
+
+@board.command(epilog="Example: mrcnic board build u50 --top selftest --plan u50.zip")
+@_BOARD
+@click.option("--top", default="selftest", show_default=True, metavar="|".join(TOPS))
+@click.option("--preset", metavar="|".join(PRESETS), help="Sizes; the board's own if not given.")
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="Only write the plan, to a folder or a .zip: all files, and the script that runs the "
+    "tools.",
+)
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="JSON file for clocks and utilisation (nextpnr's).",
+)
+def build(board, top, preset, plan, report):
+    """Make a bitstream, in build/BOARD-TOP; or with --plan everything but that."""
+    # Only here: the other commands need no generator.
+    from mrcnic.boards.build import BuildError, check_tools, make_plan, nic_config
+    from mrcnic.boards.nic_instance import MODULE
+    from mrcnic.sim.bench.build import nic_verilog
+
+    platform = _platform(board)
+    preset = _check_fit(board, platform, top, preset)
+    if plan and report:
+        raise click.UsageError("--report is of a bitstream, and --plan makes none")
+    try:
+        tools = {} if plan else check_tools(board)
+        config = nic_config(PRESETS[preset], platform, top)
+        with Console(stderr=True).status(f"generating {preset}"):
+            verilog = nic_verilog(config, name=MODULE)
+            made = make_plan(board, platform, top=top, config=config, nic_verilog=verilog)
+        if plan:
+            _write_plan(made, plan)
+        else:
+            _make_bitstream(made, built_file(board, top), tools, report)
+    except (BuildError, RuntimeError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _write_plan(made, path: Path):
+    if path.suffix == ".zip":
+        with whole_file(path) as file:
+            made.archive(file)
+    else:
+        made.extract(path)
+    click.echo(f"{path}: {len(made.files)} files; run {made.script}.sh")
+
+
+def _make_bitstream(made, file: Path, tools: dict[str, str], report: Path | None):
+    from mrcnic.boards.build import read_report, run_plan
+
+    with Console(stderr=True).status(f"making {file}"):
+        run_plan(made, file.parent, tools)
+    figures = read_report(file.parent)
+    for clock, speed in (figures or {}).get("fmax", {}).items():
+        click.echo(f"{clock}: {speed['achieved']:.1f} MHz, asked for {speed['constraint']:.1f}")
+    for name, used in (figures or {}).get("utilization", {}).items():
+        if used["used"]:
+            share = used["used"] / used["available"]
+            click.echo(f"{name}: {used['used']:,} of {used['available']:,}, {share:.0%}")
+    if report:
+        with whole_file(report) as target:
+            target.write(json.dumps(figures, indent=2).encode() + b"\n")
+    slow = [
+        n for n, f in (figures or {}).get("fmax", {}).items() if f["achieved"] < f["constraint"]
+    ]
+    if slow:
+        raise click.ClickException(f"{', '.join(slow)} is too slow: {file} should not be used")
+    click.echo(f"{file}: made")
 
 
 @board.command(epilog="Example: mrcnic board program ecpix5 build/ecpix5-selftest/top.bit")

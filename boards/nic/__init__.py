@@ -1,0 +1,1 @@
+"""The NIC on a board: a hard MAC for each cage, and PCIe."""
