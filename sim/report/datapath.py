@@ -15,7 +15,8 @@ __all__ = ["MEASURED", "datapath_problems", "datapath_result", "datapath_tables"
 _WIDE = 64
 
 MEASURED = (
-    "Latency: cycles of a lone frame. Cycles: per frame, back to back. Octets are without frame "
+    "Latency: cycles of a lone frame. Cycles: per frame, back to back. Line: million frames per "
+    "second of 100 Gb/s; then those of the block at 250 and 322 MHz. Octets are without frame "
     "check sequence; the line has 24 more for it, preamble and gap. Lanes keep a frame whole "
     "before they offer it to the MAC, or the host. A rate that is below the line's at a clock "
     "that a block is specified for is marked (!); at 250 MHz, the line is faster for "
@@ -89,11 +90,11 @@ def datapath_tables(result: dict) -> list[Table]:
         title = f"{name}: latency from {begin} to {end}{at_most}"
         table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
         table.add_column("frame")
-        headings = ["octets", "latency", "cycles", "line Mpps"]
+        headings = ["octets", "latency", "cycles", "line"]
         for clock in CLOCKS_HZ:
-            headings += [f"Mpps at {clock / 1e6:.0f}", "Gb/s"]
+            headings += [f"Mpps {clock / 1e6:.0f}", "Gb/s"]
         for heading in headings:
-            table.add_column(heading, justify="right")
+            table.add_column(heading, justify="right", no_wrap=True)
         for figure in figures:
             rates = [
                 text

@@ -13,7 +13,7 @@ CONFIG = NicConfig(qps=4, window=128, slots=16, mtu=1024, routes=0)
 #: Latency at most, of each block of a run: any that grows with the frame's beats as a pair.
 LATENCIES = {
     "egress": {"insert": 3, "ICRC make": 5, "egress lane": (11, 1)},
-    "ingress": {"parse": 5, "decapsulate": 5, "ICRC check": 6, "ingress lane": 11},
+    "ingress": {"parse": 4, "decapsulate": 2, "ICRC check": 6, "ingress lane": 11},
     "pass out": {"pass out": (3, 1)},
     "pass in": {"pass in": 12},
 }
