@@ -13,6 +13,7 @@ from mrcnic.hdl.config import NicConfig
 
 from .catalogue import Board, Flow
 from .fit import nics_of
+from .nic.board_top import BoardNic
 from .selftest.board_top import BoardSelftest
 
 __all__ = ["BuildError", "check_tools", "make_plan", "nic_config", "read_report", "run_plan"]
@@ -77,7 +78,7 @@ def make_plan(
     if top == "selftest":
         design = BoardSelftest(platform, config, nics=nics_of(board))
     else:
-        raise BuildError("there is no plan of the top nic yet")
+        design = BoardNic(platform, config)
     options = {}
     if board.flow is Flow.VIVADO:
         platform.add_file("program.tcl", _PROGRAM)

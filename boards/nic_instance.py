@@ -3,14 +3,14 @@
 import gc
 import warnings
 
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, UnusedElaboratable
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, UnusedElaboratable, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.ports import NicPorts
 
-__all__ = ["MODULE", "NicInstance"]
+__all__ = ["MODULE", "NicInstance", "join_ports"]
 
 #: Name of the module, which is in a file of its own.
 MODULE = "mrcnic"
@@ -56,3 +56,21 @@ class NicInstance(wiring.Component):
         m.submodules.nic = Instance(MODULE, **ports)
 
         return m
+
+
+def join_ports(m, nic: NicInstance, prefix: str, interface):
+    """Connect an interface with the ports of a NIC whose names are those of its members.
+
+    Parameters
+    ----------
+    m : :class:`~amaranth.hdl.Module`
+        Where they are.
+    prefix : :class:`str`
+        What the names of the ports start with, before an underscore.
+    """
+    for (name,), member, value in interface.signature.flatten(interface):
+        port = getattr(nic, f"{prefix}_{name}")
+        if member.flow == Out:
+            m.d.comb += port.eq(value)
+        else:
+            m.d.comb += Value.cast(value).eq(port)

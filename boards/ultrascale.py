@@ -67,7 +67,7 @@ class UltraScalePlusPlatform(XilinxPlatform):
     def __init__(self):
         super().__init__(toolchain="Vivado")
         self._after_read: list[str] = []
-        self._constraints: list[str] = []
+        self._after_synthesis: list[str] = []
 
     @property
     def fabric_hz(self) -> int:
@@ -79,9 +79,10 @@ class UltraScalePlusPlatform(XilinxPlatform):
         self.add_file(filename, script)
         self._after_read.append(f"source {filename}")
 
-    def add_constraint(self, line: str):
-        """Add a line to the constraints."""
-        self._constraints.append(line)
+    def add_after_synthesis(self, filename: str, script: str):
+        """Let Vivado run a Tcl script when clocks of IP are there to be constrained."""
+        self.add_file(filename, script)
+        self._after_synthesis.append(f"source {filename}")
 
     def toolchain_prepare(self, fragment, name, **kwargs):
         """Return a plan with the board's own constraints and checks in it."""
@@ -89,7 +90,8 @@ class UltraScalePlusPlatform(XilinxPlatform):
             fragment,
             name,
             script_after_read="\n".join(self._after_read),
-            add_constraints="\n".join((*self._own_constraints(), *self._constraints)),
+            script_after_synth="\n".join(self._after_synthesis),
+            add_constraints="\n".join(self._own_constraints()),
             script_before_bitstream=_TIMING,
             script_after_bitstream=self._image(name),
             **kwargs,

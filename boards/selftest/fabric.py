@@ -160,5 +160,5 @@ class FabricPath(wiring.Component):
         m.d.comb += self.events.killed.eq(ended & ~astray & killed)
         m.d.comb += self.events.lost.eq(ended & ~astray & ~killed & lost)
         m.d.comb += self.events.forwarded.eq(ended & ~fifo.abort)
-        with m.If(ended):
-            m.d.sync += chance.eq((chance >> 1) ^ Mux(chance[0], Const(_TAPS, 16), 0))
+        # In every cycle, so that what befalls one frame tells nothing of the next.
+        m.d.sync += chance.eq((chance >> 1) ^ Mux(chance[0], Const(_TAPS, 16), 0))

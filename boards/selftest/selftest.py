@@ -2,11 +2,11 @@
 
 from operator import index
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from mrcnic.boards.nic_instance import NicInstance
+from mrcnic.boards.nic_instance import NicInstance, join_ports
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.packet.axi_stream import FromAxiStream
 
@@ -133,9 +133,9 @@ class Selftest(wiring.Component):
         m.submodules[f"source_{number}"] = source = PatternSource()
         m.submodules[f"sink_{number}"] = sink = PatternSink()
         path = self._add_path(m, number, nic, nics[peer])
-        _join(m, nic, "s_axil", sequencer.axil)
-        _join(m, nic, "m_axi0", source.axi)
-        _join(m, nic, "m_axi0", sink.axi)
+        join_ports(m, nic, "s_axil", sequencer.axil)
+        join_ports(m, nic, "m_axi0", source.axi)
+        join_ports(m, nic, "m_axi0", sink.axi)
         m.d.comb += self.ready[number].eq(sequencer.done)
         m.d.comb += generator.go.eq(self.ready.all())
 
@@ -198,13 +198,3 @@ class Selftest(wiring.Component):
         ahead = Signal(32)
         m.d.sync += ahead.eq(octets - seen * MESSAGE_OCTETS)
         return ahead[-1]
-
-
-def _join(m, nic, prefix, interface):
-    """Connect an interface with the ports of the NIC that start with ``prefix``."""
-    for (name,), member, value in interface.signature.flatten(interface):
-        port = getattr(nic, f"{prefix}_{name}")
-        if member.flow == Out:
-            m.d.comb += port.eq(value)
-        else:
-            m.d.comb += Value.cast(value).eq(port)

@@ -145,6 +145,7 @@ async def _set_up(bus, number, peer):
             rx_psn=_PSN,
             mpr=1,
             cwnd=8 * nic.config.mtu,
+            timeout=3,  # 8 us; the pipe takes one or two
             exponential_count=25,
         )
     )

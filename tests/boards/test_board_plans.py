@@ -38,7 +38,7 @@ def located(plan):
     if "top.lpf" in plan.files:
         return re.findall(r'LOCATE COMP "(.*)" SITE "(.*)"', plan.files["top.lpf"])
     found = re.findall(r'set_property LOC (\w+) \[get_ports "(.*?)"\]', plan.files["top.xdc"])
-    return [(port, pin) for pin, port in found]
+    return [(port.replace("\\[", "["), pin) for pin, port in found]
 
 
 @pytest.mark.parametrize("name", BOARDS)
