@@ -17,7 +17,7 @@ from .header_block import WORD_OCTETS, FrameNote, HeaderBlock
 from .header_plan import HeaderPlan, Sizes
 from .laying import lay
 from .ones_complement import add_with_wrap, compress
-from .turning import turned
+from .turning import chosen, turned
 
 __all__ = ["HeaderLayer"]
 
@@ -27,9 +27,6 @@ _BLANK = headers.ETHERNET.octets % WORD_OCTETS  # octets in front of the variabl
 
 #: Routing type of a segment routing header (RFC 8754, section 2).
 _SRH_TYPE = 4
-
-#: Where the low half of the word with an IPv4 header's checksum is, behind the place of the header.
-_CHECKSUM_WORDS = 8
 
 
 class HeaderLayer(wiring.Component):
@@ -84,23 +81,22 @@ class HeaderLayer(wiring.Component):
         fixed = self._beat_of(m, self._prefix(m, plan), plan.number)
         moved = self._moved(m, self._variable(m, plan), plan)
         checksum = self._checksum(m, plan)
-        checksum_word = Signal.like(plan.words)
-        m.d.comb += checksum_word.eq(plan.note.place + _CHECKSUM_WORDS)
 
         octets = Signal(8 * self.config.beat_octets)
+        before = self._compared(m, plan, plan.prefix, "prefix")
+        inside = self._compared(m, plan, plan.words, "words")
+        at_checksum = self._compared(m, plan, plan.checksum_word, "checksum")
         half = _WORD_BITS // 2
         for lane in range(words_per_beat):
             # The low half of a word belongs to the one before it, as all start two octets later.
-            word = Cat(Const(lane, low), plan.number)
-            before = [word <= plan.prefix, word < plan.prefix]
-            inside = [word <= plan.words, word < plan.words]
             for n in range(2):
                 part = slice(_WORD_BITS * lane + half * n, _WORD_BITS * lane + half * (n + 1))
-                behind = Mux(inside[n], moved[part], 0)
+                front = Mux(before[lane + n], fixed[part], 0)
                 if n == 0:
-                    with_checksum = plan.ipv4 & (word == checksum_word)
-                    behind = behind | Mux(with_checksum, checksum, 0)
-                m.d.comb += octets[part].eq(Mux(before[n], fixed[part], behind))
+                    here = at_checksum[lane] & ~at_checksum[lane + 1]
+                    front = front | Mux(plan.ipv4 & here, checksum, 0)
+                behind = inside[lane + n] & ~before[lane + n]
+                m.d.comb += octets[part].eq(front | Mux(behind, moved[part], 0))
 
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -112,6 +108,19 @@ class HeaderLayer(wiring.Component):
             m.d.sync += block.user.eq(plan.note)
 
         return m
+
+    def _compared(self, m, plan, word, name):
+        """Return for each lane, and the next one, whether this beat's word is at most ``word``."""
+        lanes = self.config.beat_octets // WORD_OCTETS
+        low = (lanes - 1).bit_length()
+        above, same = Signal(name=f"above_{name}"), Signal(name=f"same_{name}")
+        m.d.comb += above.eq(plan.number < word >> low)
+        m.d.comb += same.eq(plan.number == word >> low)
+        results = Signal(lanes + 1, name=f"upto_{name}")
+        for lane in range(lanes + 1):
+            reached = word[:low] >= lane if 0 < lane < lanes else Const(lane == 0)
+            m.d.comb += results[lane].eq(above | (same & reached))
+        return results
 
     def _beat_of(self, m, octets, number):
         """Return the beat of so many octets that has this number."""
@@ -131,33 +140,20 @@ class HeaderLayer(wiring.Component):
         rows = HeaderPlan.rows(self.config)
         place = plan.note.place[:low]
 
-        chosen = Signal(bits)
+        lanes = Signal(bits)
         for lane in range(words_per_beat):
-            # Words that are turned beyond the end come from the row before.
-            row = Signal.like(plan.row, name=f"row_{lane}")
-            m.d.comb += row.eq(plan.row - (lane + place >= words_per_beat))
-            with m.Switch(row):
-                for n in range(rows):
-                    with m.Case(n):
-                        start = bits * n + _WORD_BITS * lane
-                        word = octets[start : start + _WORD_BITS]
-                        m.d.comb += chosen[_WORD_BITS * lane :][:_WORD_BITS].eq(word)
-        return turned(m, chosen, place, unit=_WORD_BITS, name="moved")
+            part = slice(_WORD_BITS * lane, _WORD_BITS * (lane + 1))
+            words = [octets[bits * n : bits * (n + 1)][part] for n in range(rows)]
+            m.d.comb += lanes[part].eq(chosen(words, plan.rows[lane]))
+        return turned(m, lanes, place, unit=_WORD_BITS, name="moved")
 
     def _prefix(self, m, plan):
         """Return what stands in front of the list of segments, whether it is wanted or not."""
         port = self.settings.port[self.port]
-        inner_words = Mux(plan.ipv4, headers.IPV4.octets // WORD_OCTETS, _IPV6_WORDS)
-        outer_words, list_units, segments_left, last_entry = (
-            Signal(14),
-            Signal(8),
-            Signal(8),
-            Signal(8),
-        )
-        m.d.comb += outer_words.eq(plan.udp_words + inner_words + self._routing_words(plan))
-        m.d.comb += list_units.eq(plan.entries << 1)
-        m.d.comb += segments_left.eq(plan.segments - 1)
-        m.d.comb += last_entry.eq(plan.entries - 1)
+        outer_words, list_units = Signal(14), Signal(8)
+        m.d.comb += outer_words.eq(plan.udp_words + plan.outer_words)
+        units = headers.IPV6.fields["destination"] // 64
+        m.d.comb += list_units.eq(Cat(Const(0, 1), plan.last_entry) + units)
         next_header, inner_next = Signal(8), Signal(8)
         m.d.comb += inner_next.eq(Mux(plan.ipv4, NextHeader.IPV4, NextHeader.IPV6))
         m.d.comb += next_header.eq(Mux(plan.srh, NextHeader.ROUTING, inner_next))
@@ -174,8 +170,8 @@ class HeaderLayer(wiring.Component):
             next_header=NextHeader.IPV6,
             header_length=list_units,
             routing_type=_SRH_TYPE,
-            segments_left=segments_left,
-            last_entry=last_entry,
+            segments_left=Cat(plan.segments_left, Const(0, 5)),
+            last_entry=Cat(plan.last_entry, Const(0, 5)),
         )
 
         ip = Signal(16)
@@ -209,7 +205,7 @@ class HeaderLayer(wiring.Component):
             m.d.comb += Cat(source_port, flow_label).eq(plan.ev)
         udp_length, total_length = Signal(16), Signal(16)
         m.d.comb += udp_length.eq(plan.udp_words << 2)
-        m.d.comb += total_length.eq(self._total_length(plan))
+        m.d.comb += total_length.eq(plan.ip_words << 2)
 
         ipv6 = lay(
             headers.IPV6,
@@ -258,7 +254,7 @@ class HeaderLayer(wiring.Component):
 
     def _checksum(self, m, plan):
         """Return the checksum of the IPv4 header, as octets."""
-        numbers = compress(*plan.sums, self._total_length(plan))
+        numbers = compress(*plan.sums, Cat(Const(0, 2), plan.ip_words))
         number = add_with_wrap(m, *numbers, name="checksum")
         checksum = Signal(16)
         m.d.comb += checksum.eq(~number)
@@ -272,15 +268,6 @@ class HeaderLayer(wiring.Component):
             "ecn": Ecn.ECT0,
             "hop_limit": self.settings.hop_limit,
         }
-
-    def _routing_words(self, plan):
-        """Return the words of the segment routing header."""
-        words = headers.SRH.octets // WORD_OCTETS + (plan.entries << 2)
-        return Mux(plan.srh, words, 0)
-
-    def _total_length(self, plan):
-        """Return the length of the packet, if it is one of IPv4."""
-        return ((plan.udp_words + headers.IPV4.octets // WORD_OCTETS) << 2)[:16]
 
 
 def _ethernet(port, ether_type):

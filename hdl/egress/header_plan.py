@@ -80,19 +80,24 @@ class HeaderPlan(data.StructLayout):
     number : ``range(Sizes(config).beats)``
         Which beat of the frame this is.
     more : 1
-        Another one follows. Only ``number`` and ``row`` are different in it.
-    row : :class:`int`
-        Which beat of the variable part has its first words in this beat.
+        Another one follows. Only ``number`` and ``rows`` are different in it.
+    rows : one for each word of a beat
+        From which beat of the variable part the word is that comes into this beat: the words that
+        are moved beyond the end of their beat come from the one before that of the others.
     prefix : :class:`int`
         Words in front of the list of segments, as of :func:`~.header_block.place_of`.
     words : :class:`int`
         Words of all headers, counted in the same way.
     rest_words : :class:`int`
         Words behind the headers: payload, pad and ICRC.
-    udp_words : :class:`int`
-        Words from the UDP header to the ICRC.
-    srh, entries, segments : 1, 4, 4
-        Whether there is a segment routing header, entries of its list, and segments altogether.
+    udp_words, ip_words : :class:`int`
+        Words from the UDP header to the ICRC; the same with the inner IPv4 header, if it is one.
+    outer_words : :class:`int`
+        Words between the outer header and the UDP header.
+    srh, segments_left, last_entry : 1, 3, 3
+        Whether there is a segment routing header, and its fields.
+    checksum_word : :class:`int`
+        Which word's low half is the checksum of the inner IPv4 header, if it is one.
     sums : ``ArrayLayout(16, 2)``
         Numbers whose sum is that of the IPv4 header without its length, in ones' complement.
     extension : ``8 * EXTENSION_OCTETS_MAX``
@@ -113,14 +118,19 @@ class HeaderPlan(data.StructLayout):
         super().__init__({
             "number": range(sizes.beats + 1),
             "more": 1,
-            "row": max(1, (self.rows(config) - 1).bit_length()),
+            "rows": data.ArrayLayout(
+                max(1, (self.rows(config) - 1).bit_length()), config.beat_octets // WORD_OCTETS
+            ),
             "prefix": range(words),
             "words": range(words + 1),
             "rest_words": range(rest_words + 1),
             "udp_words": range(rest_words + words),
+            "ip_words": range(rest_words + words),
+            "outer_words": range(words),
             "srh": 1,
-            "entries": range(SEGMENTS_MAX + 1),
-            "segments": range(SEGMENTS_MAX + 1),
+            "segments_left": range(SEGMENTS_MAX),
+            "last_entry": range(SEGMENTS_MAX),
+            "checksum_word": range(words),
             "sums": data.ArrayLayout(16, 2),
             "extension": 8 * EXTENSION_OCTETS_MAX,
             "dscp": 6,

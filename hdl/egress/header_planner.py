@@ -2,8 +2,8 @@
 
 from operator import index
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
@@ -22,7 +22,11 @@ from .ones_complement import WORD_BITS, add_with_wrap, compress, words_with
 __all__ = ["HeaderPlanner"]
 
 _IPV6_WORDS = headers.IPV6.octets // WORD_OCTETS
-_SHORTER = _IPV6_WORDS - headers.IPV4.octets // WORD_OCTETS
+_IPV4_WORDS = headers.IPV4.octets // WORD_OCTETS
+#: Words of an IPv4 header up to the one whose low half, in a frame, is its checksum.
+_CHECKSUM_WORDS = 3
+_SRH_WORDS = headers.SRH.octets // WORD_OCTETS
+_SEGMENT_WORDS = headers.IPV6.fields["destination"] // 8 // WORD_OCTETS
 
 
 class HeaderPlanner(wiring.Component):
@@ -62,15 +66,20 @@ class HeaderPlanner(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        descriptor, plan = self.i.payload, self.o.payload
+        descriptor = self.i.payload
+        plan = Signal.like(self.o.payload, reset_less=True)
         words_per_beat = self.config.beat_octets // WORD_OCTETS
         low = (words_per_beat - 1).bit_length()
         list_words = Sizes(self.config).list_words
+        more = Signal()
+        m.d.comb += more.eq(plan.number != plan.words >> low)
+        m.d.comb += self.o.payload.eq(plan)
+        m.d.comb += self.o.payload.more.eq(more)
 
         extension, extension_words, timestamped = build_extension(
             m, descriptor, self.now[: headers.TSETH.fields["tx_timestamp"]]
         )
-        segments, entries, srh = self._segments(m, descriptor)
+        route = self._route(m, descriptor)
 
         dscp = Signal(6)
         control = Signal()
@@ -80,33 +89,39 @@ class HeaderPlanner(wiring.Component):
                     m.d.comb += dscp.eq(self.settings.dscp[role])
                     m.d.comb += control.eq(role == Role.CONTROL)
 
-        prefix = Signal.like(plan.prefix)
-        place = Signal.like(plan.note.place)
-        words = Signal.like(plan.words)
-        rest_words = Signal.like(plan.rest_words)
+        # Sums are kept short: words in front of the inner header that depend on the descriptor
+        # are looked up, and those that depend on settings are there before.
+        link = Signal.like(plan.prefix, init=place_of(headers.ETHERNET.octets))
         tags = self.settings.port[self.port].tags
-        m.d.comb += prefix.eq(
-            place_of(headers.ETHERNET.octets)
-            + Mux(tags > TAGS_MAX, TAGS_MAX, tags)
-            + Mux(descriptor.srv6, _IPV6_WORDS, 0)
-            + Mux(srh, headers.SRH.octets // WORD_OCTETS, 0)
-        )
-        m.d.comb += place.eq(prefix + (entries << 2) - Mux(descriptor.ipv4, _SHORTER, 0))
-        behind = _IPV6_WORDS + (headers.UDP.octets + headers.BTH.octets) // WORD_OCTETS
-        m.d.comb += words.eq(place + (behind + extension_words))
-        m.d.comb += rest_words.eq((descriptor.octets + 3 + headers.ICRC.octets) >> 2)
+        m.d.sync += link.eq(place_of(headers.ETHERNET.octets) + Mux(tags[1], TAGS_MAX, tags))
+        place = Signal.like(plan.note.place)
+        m.d.comb += place.eq(link + route.place)
+        first_row, row_before = Signal.like(plan.rows[0]), Signal.like(plan.rows[0])
+        m.d.comb += first_row.eq((list_words >> low) - (place >> low))
+        m.d.comb += row_before.eq((list_words >> low) - 1 - (place >> low))
+        behind = (headers.UDP.octets + headers.BTH.octets) // WORD_OCTETS
+        words = link + (extension_words + (_IPV6_WORDS + behind)) + route.place
+        rest = descriptor.octets + (WORD_OCTETS - 1 + headers.ICRC.octets)
+        udp = descriptor.octets + Cat(Const(3, 2), extension_words + (behind + 1))
+        ip_words = extension_words + Mux(descriptor.ipv4, behind + 1 + _IPV4_WORDS, behind + 1)
+        ip = descriptor.octets + Cat(Const(3, 2), ip_words)
 
-        m.d.comb += self.i.ready.eq(~self.o.valid | (self.o.ready & ~plan.more))
+        m.d.comb += self.i.ready.eq(~self.o.valid | (self.o.ready & ~more))
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
             m.d.sync += plan.number.eq(0)
-            m.d.sync += plan.more.eq(words >> low != 0)
-            m.d.sync += plan.row.eq((list_words >> low) - (place >> low))
-            m.d.sync += plan.prefix.eq(prefix)
+            for lane, row in enumerate(plan.rows):
+                moved_on = place[:low] >= words_per_beat - lane if lane else 0
+                m.d.sync += row.eq(Mux(moved_on, row_before, first_row))
+            m.d.sync += plan.prefix.eq(link + route.prefix)
             m.d.sync += plan.words.eq(words)
-            m.d.sync += plan.rest_words.eq(rest_words)
-            m.d.sync += plan.udp_words.eq(rest_words + (extension_words + behind - _IPV6_WORDS))
-            m.d.sync += [plan.srh.eq(srh), plan.entries.eq(entries), plan.segments.eq(segments)]
+            m.d.sync += plan.rest_words.eq(rest >> 2)
+            m.d.sync += plan.udp_words.eq(udp >> 2)
+            m.d.sync += plan.ip_words.eq(ip >> 2)
+            m.d.sync += plan.outer_words.eq(route.outer)
+            m.d.sync += plan.checksum_word.eq(link + route.checksum)
+            for name in ("srh", "segments_left", "last_entry"):
+                m.d.sync += plan[name].eq(route[name])
             m.d.sync += Cat(plan.sums).eq(Cat(self._sums(m, descriptor, dscp)))
             m.d.sync += plan.extension.eq(extension)
             m.d.sync += plan.timestamped.eq(timestamped)
@@ -123,22 +138,32 @@ class HeaderPlanner(wiring.Component):
                 m.d.sync += plan[name].eq(descriptor[name])
         with m.Elif(self.o.ready):
             m.d.sync += plan.number.eq(plan.number + 1)
-            m.d.sync += plan.more.eq(plan.number + 1 != plan.words >> low)
-            m.d.sync += plan.row.eq(plan.row + 1)
+            for row in plan.rows:
+                m.d.sync += row.eq(row + 1)
 
         return m
 
-    def _segments(self, m, descriptor):
-        """Return the number of segments, that of entries in the list, and whether there is one."""
-        segments = Signal(range(SEGMENTS_MAX + 1))
-        entries = Signal.like(segments)
+    def _route(self, m, descriptor):
+        """Return words in front of the inner header, and fields of the segment routing header."""
+        route = Signal(
+            data.StructLayout({
+                "prefix": range(_IPV6_WORDS + _SRH_WORDS + 1),
+                "place": signed(8),
+                "checksum": range(_IPV6_WORDS + _CHECKSUM_WORDS + 1),
+                "outer": range(_IPV6_WORDS + _SRH_WORDS + SEGMENTS_MAX * _SEGMENT_WORDS + 1),
+                "srh": 1,
+                "segments_left": range(SEGMENTS_MAX),
+                "last_entry": range(SEGMENTS_MAX),
+            })
+        )
+        kind = Cat(descriptor.ipv4, descriptor.srv6)
         if self.config.routes:
-            m.d.comb += segments.eq(descriptor.segments)
-            with m.If(descriptor.segments > SEGMENTS_MAX):
-                m.d.comb += segments.eq(SEGMENTS_MAX)
-            with m.If(descriptor.srv6 & ~descriptor.ipv4 & (segments != 0)):
-                m.d.comb += entries.eq(segments - descriptor.reduced)
-        return segments, entries, entries != 0
+            kind = Cat(kind, descriptor.reduced, descriptor.segments)
+        with m.Switch(kind):
+            for number in range(1 << len(kind)):
+                with m.Case(number):
+                    m.d.comb += route.eq(route.shape().const(_fields_of(number)))
+        return route
 
     def _sums(self, m, descriptor, dscp):
         """Return two numbers whose sum is that of the IPv4 header, but for its length."""
@@ -164,3 +189,22 @@ class HeaderPlanner(wiring.Component):
         destination = words_with(headers.IPV4, destination=descriptor.destination[:32])
         (traffic_class,) = words_with(headers.IPV4, dscp=dscp)
         return compress(*compress(*destination, of_settings), traffic_class)
+
+
+def _fields_of(kind):
+    """Return what follows from ``ipv4``, ``srv6``, ``reduced`` and ``segments``, in that order."""
+    ipv4, srv6, reduced, segments = kind & 1, kind >> 1 & 1, kind >> 2 & 1, kind >> 3
+    segments = min(segments, SEGMENTS_MAX) if srv6 and not ipv4 else 0
+    entries = max(0, segments - reduced)
+    routing = _SRH_WORDS + entries * _SEGMENT_WORDS if entries else 0
+    inner = _IPV4_WORDS if ipv4 else _IPV6_WORDS
+    outer = _IPV6_WORDS if srv6 else 0
+    return {
+        "prefix": outer + (_SRH_WORDS if entries else 0),
+        "place": outer + routing + inner - _IPV6_WORDS,
+        "checksum": outer + _CHECKSUM_WORDS,
+        "outer": routing + inner,
+        "srh": entries > 0,
+        "segments_left": max(0, segments - 1),
+        "last_entry": max(0, entries - 1),
+    }

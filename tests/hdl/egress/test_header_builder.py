@@ -61,6 +61,9 @@ def build(packets, *, config=CONFIG, lane=0, now=TIMESTAMP, pauses=(), routes=()
     async def bench(ctx):
         ctx.set(dut.settings, settings(config, **changes))
         await drive(ctx, dut.table, route_rows(config, routes, port=lane))
+        if lane:  # rows of another port change nothing
+            others = [[0xBAD + n for n in range(7)] for _ in range(config.routes)]
+            await drive(ctx, dut.table, route_rows(config, others, port=lane - 1))
         for _ in range(3):
             await ctx.tick()
         ctx.set(dut.now, now)
