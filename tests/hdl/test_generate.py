@@ -15,6 +15,12 @@ ONCE = """
     s_axis_wr_tdata s_axis_wr_tvalid s_axis_wr_tready
     m_axis_cq_tdata m_axis_cq_tvalid m_axis_cq_tready
     m_axis_rq_tdata m_axis_rq_tvalid m_axis_rq_tready
+    s_axis_evo_tdata s_axis_evo_tvalid s_axis_evo_tready
+    m_axis_evn_tdata m_axis_evn_tvalid m_axis_evn_tready
+    s_axis_evq_tdata s_axis_evq_tvalid s_axis_evq_tready
+    m_axis_eva_tdata m_axis_eva_tvalid m_axis_eva_tready
+    s_axis_epr_tdata s_axis_epr_tvalid s_axis_epr_tready
+    m_axis_epa_tdata m_axis_epa_tvalid m_axis_epa_tready
     s_axil_awaddr s_axil_awprot s_axil_awvalid s_axil_awready
     s_axil_wdata s_axil_wstrb s_axil_wvalid s_axil_wready
     s_axil_bresp s_axil_bvalid s_axil_bready
@@ -28,7 +34,12 @@ OF_LANE = """
     s_axis_rx{p}_tlast s_axis_rx{p}_tuser
     m_axis_tx{p}_tdata m_axis_tx{p}_tkeep m_axis_tx{p}_tvalid m_axis_tx{p}_tready
     m_axis_tx{p}_tlast
+    s_axis_host{p}_tdata s_axis_host{p}_tkeep s_axis_host{p}_tvalid s_axis_host{p}_tready
+    s_axis_host{p}_tlast s_axis_host{p}_tuser
+    m_axis_host{p}_tdata m_axis_host{p}_tkeep m_axis_host{p}_tvalid m_axis_host{p}_tready
+    m_axis_host{p}_tlast
     mac{p}_aligned mac{p}_local_fault mac{p}_remote_fault mac{p}_hi_ber mac{p}_heartbeat
+    mac{p}_block_lock mac{p}_fec_lock mac{p}_uncorrected mac{p}_symbol_errors mac{p}_pause
     m_axi{p}_arid m_axi{p}_araddr m_axi{p}_arlen m_axi{p}_arsize m_axi{p}_arburst
     m_axi{p}_arcache m_axi{p}_arprot m_axi{p}_arvalid m_axi{p}_arready
     m_axi{p}_rid m_axi{p}_rdata m_axi{p}_rresp m_axi{p}_rlast m_axi{p}_rvalid m_axi{p}_rready
@@ -37,6 +48,9 @@ OF_LANE = """
     m_axi{p}_wdata m_axi{p}_wstrb m_axi{p}_wlast m_axi{p}_wvalid m_axi{p}_wready
     m_axi{p}_bid m_axi{p}_bresp m_axi{p}_bvalid m_axi{p}_bready
 """
+
+#: Ports of each lane whose MAC has clocks of its own.
+OF_CROSSING = "rx{p}_clk rx{p}_rst tx{p}_clk tx{p}_rst"
 
 #: All that may be waived: how the Verilog is written, not what it says.
 WAIVED = {"WIDTHEXPAND", "CASEINCOMPLETE", "UNUSEDSIGNAL", "PROCASSINIT", "DECLFILENAME"}
@@ -48,7 +62,8 @@ def ports(verilog: str, module: str) -> set[str]:
 
 
 def documented(config: NicConfig) -> set[str]:
-    of_lanes = (name for p in range(config.lanes) for name in OF_LANE.format(p=p).split())
+    lane = OF_LANE + OF_CROSSING * config.crossing
+    of_lanes = (name for p in range(config.lanes) for name in lane.format(p=p).split())
     return {*ONCE.split(), *of_lanes}
 
 
