@@ -108,8 +108,10 @@ def _find(name: str, component: wiring.Component) -> wiring.Component | None:
 
 
 def _children(component: wiring.Component) -> list[tuple[str, wiring.Component]]:
-    submodules = component.elaborate("generate")._named_submodules
-    return [(name, child) for name, (child, _) in submodules.items()]
+    inside = component.elaborate("generate")
+    if not isinstance(inside, Module):
+        return []  # a memory
+    return [(name, child) for name, (child, _) in inside._named_submodules.items()]
 
 
 def _name(child: str, component: wiring.Component) -> str:

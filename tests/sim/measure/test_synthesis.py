@@ -67,4 +67,4 @@ def test_rooms_and_parts_of_each_preset():
 
 def test_parts_are_found_in_their_rooms():
     for name in PARTS:
-        assert "module block(" in block_verilog(name, PRESETS["tiny"])
+        assert "module block(" in block_verilog(name, PRESETS["tiny"].override(routes=4))
