@@ -158,8 +158,9 @@ def test_a_packet_on_offer_holds_nobody_up(how):
     async def scenario(ctx):
         await bench.open(ctx, 1)
         await bench.open(ctx, 2)
+        await ticks(ctx, 10)  # both have been visited
         ctx.set(bench.dut.allocate.ready, 0)
-        bench.request(1, octets=1024)
+        bench.request(1)
         bench.request(2)
         await ticks(ctx, 30)
         if how == "fail":
