@@ -3,7 +3,6 @@
 import random
 from itertools import pairwise
 
-import pytest
 from peer_rows import peer_write
 
 from mrcnic.hdl.config import NicConfig
@@ -236,10 +235,8 @@ def test_a_row_that_is_written_forgets_what_was_told():
     bench.run(run)
 
 
-@pytest.mark.parametrize("seed", [random.randrange(1 << 32)])
 def test_in_the_end_everybody_knows(seed):
     """Changes, losses and news in any order: each peer hears the last state, and is heard."""
-    print(f"seed {seed}")
     rng = random.Random(seed)
     bench = Bench()
     heard = {}  # by peer: what it believes

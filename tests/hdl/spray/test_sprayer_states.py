@@ -1,6 +1,5 @@
 """EV states as host and prober see them: through the whole sprayer."""
 
-import os
 import random
 from collections import Counter
 
@@ -251,10 +250,8 @@ def test_news_that_nobody_reads_holds_nobody_up():
 
 
 @pytest.mark.parametrize("planes", [1, 2])
-def test_events_in_any_order_even_in_the_same_cycle(planes):
+def test_events_in_any_order_even_in_the_same_cycle(planes, seed):
     """From two sides at once and beside packets: in the end all states are the model's."""
-    seed = int(os.environ.get("MRCNIC_SEED", random.randrange(1 << 32)))
-    print(f"seed {seed}: set MRCNIC_SEED to get it again")
     rng = random.Random(seed)
     config = SMALL.override(lanes=planes, evs=4 * planes)
     bench = SprayBench(config)

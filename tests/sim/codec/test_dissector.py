@@ -19,7 +19,7 @@ from mrcnic.sim.codec.transit import trimmed
 
 pytestmark = pytest.mark.skipif(not TSHARK, reason="tshark is not installed")
 
-SEED = int(os.environ.get("MRC_TEST_SEED", "0")) or random.randrange(1, 2**32)
+SEED = int(os.environ.get("MRCNIC_SEED", "0")) or random.randrange(1, 2**32)
 
 #: Fields that take few of their values, or that other fields decide.
 MEANINGS = {
@@ -90,7 +90,7 @@ def made(rng, opcode, *, timestamped, ipv4, route, tags):
 @pytest.fixture(scope="module")
 def every_format():
     """Return every opcode in every format, and with some of them twice, for more values."""
-    print(f"MRC_TEST_SEED={SEED}")
+    print(f"MRCNIC_SEED={SEED}")
     rng = random.Random(SEED)
     return [
         made(rng, opcode, timestamped=timestamped, ipv4=ipv4, route=route, tags=rng.choice(TAGS))
