@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,9 @@ SIMULATORS = {"verilator": "verilator", "icarus": "iverilog"}
 
 #: What Verilator is told of how Amaranth's Verilog is written; each waiver has its reason there.
 WAIVERS = Path(__file__).with_name("waivers.vlt")
+
+#: A register that Yosys adds to a module for blocks to look at.
+_INITIALISED = re.compile(r"^  reg (\\\$auto\$verilog_backend\S+) += 0;", re.MULTILINE)
 
 #: The ``verilator`` package leaves this flag empty, and a design of several files needs it.
 _PCH_FLAG = "CFG_CXXFLAGS_PCH_I=-include"
@@ -116,6 +120,8 @@ def compile_design(
         sources = [control, *sources]
     if simulator == "verilator" and trace:
         build_args = [*build_args, "--trace-fst"]
+    if simulator == "icarus":
+        sources = [_awake(source, build_dir) for source in sources]
     _runner(simulator, lean=lean).build(
         sources=sources,
         hdl_toplevel=top,
@@ -126,6 +132,18 @@ def compile_design(
         waves=trace,
         log_file=log_file,
     )
+
+
+def _awake(source: Path, build_dir: Path) -> Path:
+    """Return a copy of ``source`` in which Icarus works out what depends on nothing that changes.
+
+    Each block that Yosys writes looks at a register for the sole reason that this is initialised.
+    Icarus does that before it listens; in the copy the register changes once more.
+    """
+    awake = build_dir / f"awake_{source.name}"
+    text = source.read_text()
+    awake.write_text(_INITIALISED.sub(r"\g<0> initial #0 \1 = 1;", text))
+    return awake
 
 
 def lint_design(source: Path, *, top: str) -> str:
