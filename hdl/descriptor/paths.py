@@ -37,7 +37,12 @@ class EvNews(data.StructLayout):
 
 
 class EvQuery(data.StructLayout):
-    """A question for the state of an EV of a QP."""
+    """A question for the state of an EV of a QP.
+
+    Members
+    -------
+    qp, ev_index : which EV
+    """
 
     def __init__(self, config: NicConfig):
         super().__init__({"qp": index_bits(config.qps), "ev_index": index_bits(config.evs)})

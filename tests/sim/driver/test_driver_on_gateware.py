@@ -77,6 +77,7 @@ def test_a_nic_is_set_up():
         assert await nic.port_changes(0) == {"rose": set(), "fell": set()}
         await MemoryRegions(nic).register(base=0x1000, octets=4096)
         ev_rows = [(Table.EV, n) for n in range(4, 8)]
-        assert taken == [*ev_rows, (Table.QP, 1), (Table.QP, 1), (Table.REGION, 0)]
+        qp_rows = [(Table.QP, 1)] * 2
+        assert taken == [(Table.PROFILE, 1), *ev_rows, *qp_rows, (Table.REGION, 0)]
 
     simulate(dut, driver, rooms, max_cycles=20_000)
