@@ -46,7 +46,7 @@ class IcrcMaker(wiring.Component):
     Attributes
     ----------
     latency : :class:`int`
-        4, 5 or 6 cycles with 8, 64 or 128 octets per beat.
+        5, 6 or 7 cycles with 8, 64 or 128 octets per beat.
 
     Members
     -------
@@ -60,7 +60,8 @@ class IcrcMaker(wiring.Component):
     def __init__(self, *, octets: int):
         self.octets = index(octets)
         self._crc = CrcPipeline(octets=self.octets, trailer_octets=ICRC.octets)
-        self.latency = self._crc.latency + 1
+        self._delay = 1 + self._crc.latency  # a cycle for the masks
+        self.latency = self._delay + 1
         self._beat = Beat(self.octets, user_shape=1)
         super().__init__({
             "i": In(packet_signature(self.octets, user_shape=FrameNote())),
@@ -75,11 +76,11 @@ class IcrcMaker(wiring.Component):
         m.d.comb += crc.i.eq(self._counted(m))
 
         # The beats wait for the CRC.
-        m.submodules.delay = delay = DelayLine(self._beat, delay=crc.latency)
+        m.submodules.delay = delay = DelayLine(self._beat, delay=self._delay)
         for name in ("data", "keep", "first", "last"):
             m.d.comb += delay.i[name].eq(self.i.payload[name])
         m.d.comb += delay.i.user.eq(self.i.payload.user.control)
-        passed = Signal(crc.latency)
+        passed = Signal(self._delay)
         m.d.sync += passed.eq(Cat(self.i.valid, passed))
         beat, valid = delay.o, passed[-1]
 
@@ -103,18 +104,24 @@ class IcrcMaker(wiring.Component):
         return m
 
     def _counted(self, m):
-        """Return the beat as the CRC counts it."""
+        """Return the beat as the CRC counts it, a cycle later."""
         counted = Signal(CrcBeat(self.octets))
+        known = Signal(CrcBeat(self.octets))
         beat = self.i.payload
-        m.d.comb += counted.valid.eq(self.i.valid)
-        m.d.comb += counted.first.eq(beat.first)
-        m.d.comb += counted.last.eq(beat.last)
-        m.d.comb += counted.spare.eq(~keep_to_end(beat.keep))
+        m.d.sync += known.valid.eq(self.i.valid)
+        m.d.sync += known.first.eq(beat.first)
+        m.d.sync += known.last.eq(beat.last)
+        m.d.sync += known.spare.eq(~keep_to_end(beat.keep))
+        m.d.sync += known.data.eq(beat.data)
+        m.d.comb += counted.eq(known)
+        all_ones, all_counts, all_initial = (
+            Signal(8 * self.octets, name=f"all_{name}") for name in ("ones", "counts", "initial")
+        )
+        m.d.comb += counted.data.eq(((known.data | all_ones) & all_counts) ^ all_initial)
 
-        place, at = self._places(m)
+        at, reached = self._places(m)
         ipv4 = beat.user.ipv4
         for n in range(self.octets):
-            octet = beat.data[n]
             words, phase = divmod(n - _BLANK, WORD_OCTETS)  # of this octet, behind place 0
             ones, initial, counts = 0, 0, 0
             for version, mask in _MASK.items():
@@ -126,12 +133,15 @@ class IcrcMaker(wiring.Component):
                         ones = ones | Mux(holds & here, mask[offset], 0)
                     if here is not None and offset < len(_INITIAL):
                         initial = initial | Mux(holds & here, _INITIAL[offset], 0)
-                counts = counts | (holds & (place <= words - start))
-            m.d.comb += counted.data[8 * n : 8 * n + 8].eq(Mux(counts, octet | ones, 0) ^ initial)
+                counts = counts | (holds & reached[words - start])
+            octet = slice(8 * n, 8 * n + 8)
+            m.d.sync += all_ones[octet].eq(ones)
+            m.d.sync += all_counts[octet].eq(counts.replicate(8))
+            m.d.sync += all_initial[octet].eq(initial)
         return counted
 
     def _places(self, m):
-        """Return the note's place, counted from this beat, and whether it is any that matters."""
+        """Return whether the note's place, counted from this beat, is any or at most any."""
         beat = self.i.payload
         words = self.octets // WORD_OCTETS
         lowest = -2 - max(
@@ -142,11 +152,13 @@ class IcrcMaker(wiring.Component):
         m.d.comb += place.eq(Mux(beat.first, beat.user.place, later))
         with m.If(self.i.valid):
             m.d.sync += later.eq(Mux(place < lowest + words, lowest, place - words))
-        at = {}
+        at, reached = {}, {lowest: place.as_signed() == lowest}
         for number in range(lowest + 1, words):
             at[number] = Signal(name=f"at_{number - lowest}")
             m.d.comb += at[number].eq(place == number if number else ~place.any())
-        return place, at
+            reached[number] = Signal(name=f"reached_{number - lowest}")
+            m.d.comb += reached[number].eq(reached[number - 1] | at[number])
+        return at, reached
 
     def _place(self, m, beat, crc):
         """Return the ICRC where it belongs in the last beat, and in the one before it."""

@@ -37,7 +37,7 @@ class EgressLane(wiring.Component):
     is down, frames that wait are dropped; a frame that was started is finished.
 
     The first beat leaves the inserter three cycles after the descriptor was taken and enters the
-    FIFO five cycles later (with 64 octets per beat). A frame of ``n`` beats whose payload is there
+    FIFO six cycles later (with 64 octets per beat). A frame of ``n`` beats whose payload is there
     in time is offered to the MAC ``n + latency`` cycles after its descriptor was taken. One beat
     per cycle passes everywhere, without a bubble between packets.
 

@@ -95,7 +95,7 @@ def test_latency(config):
     ):
         run = run_lane(config, [packet])
         assert run.first_offered == [run.taken[0] + beats_of(config, packet) + run.latency]
-        assert run.latency == {8: 10, 64: 11}[config.beat_octets]
+        assert run.latency == {8: 11, 64: 12}[config.beat_octets]
         assert run.reads == [run.taken[0] + 1] * bool(packet[1])
 
 
