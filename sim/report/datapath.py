@@ -88,8 +88,8 @@ def datapath_tables(result: dict) -> list[Table]:
             continue
         at_most = f", at most {latency}" if latency else ""
         title = f"{name}: latency from {begin} to {end}{at_most}"
-        table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
-        table.add_column("frame")
+        table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", padding=(0, 1, 0, 0))
+        table.add_column("frame", no_wrap=True)
         headings = ["octets", "latency", "cycles", "line"]
         for clock in CLOCKS_HZ:
             headings += [f"Mpps {clock / 1e6:.0f}", "Gb/s"]
