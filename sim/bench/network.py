@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.codec.usid import Usid, UsidKind
@@ -101,9 +101,7 @@ class Network:
         """Start the clock of the failures: their times count from here."""
         for failure in self.spec["failures"]:
             for fault in parse_fault(failure, self.topology):
-                self.fabric.add_fault(
-                    type(fault)(target=fault.target, time_ps=fault.time_ps + now_ps, up=fault.up)
-                )
+                self.fabric.add_fault(replace(fault, time_ps=fault.time_ps + now_ps))
 
     async def configure(
         self, hosts: dict[str, SimulatedHost], *, target: int, octets: int

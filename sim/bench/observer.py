@@ -105,8 +105,7 @@ class Observer:
         self.drops[name] += 1
 
     def _failed(self, fault):
-        what = fault.target if isinstance(fault.target, str) else "-".join(fault.target)
-        self._events.append((fault.time_ps, f"{what} {'back' if fault.up else 'down'}"))
+        self._events.append((fault.time_ps, str(fault)))
 
     def _capture(self, port: str, frame: bytes, time_ps: int):
         if writer := self._writers.get(port):

@@ -43,7 +43,8 @@ _STEPS = {"generate": "generate Verilog", "compile": "compile"}
 @click.option("--drop", default=0.0, show_default=True, help="Chance of losing a packet.")
 @click.option(
     "--fail", "failures", multiple=True, metavar="NODE@TIME[-TIME]",
-    help="Switch or link that dies at a time, such as p0t10@20us; may be repeated.",
+    help="Switch or link that dies at a time, such as p0t10@20us, or gets worse, such as "
+    "p0t10@20us:drop=0.1; may be repeated.",
 )  # fmt: skip
 @click.option("--plain", is_flag=True, help="Plain IPv6 instead of SRv6.")
 @click.option("--psn", default=None, metavar="PSN", help="First PSN of every queue pair.")

@@ -4,6 +4,7 @@ import heapq
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import count
 
 from .counters import Counters, DropCause
@@ -207,14 +208,17 @@ class EventFabric(ABC):
             observe(cause, place, self.now_ps, frame)
 
     def _apply(self, fault: Fault) -> None:
-        if fault.up:
-            self._down.discard(fault.target)
-        else:
-            self._down.add(fault.target)
+        if not fault.worse:
+            change = self._down.discard if fault.up else self._down.add
+            change(fault.target)
         for link in self.links.values():
             ends = (link.source, link.destination)
             reasons = (*ends, ends, ends[::-1])
-            link.set_up(self._down.isdisjoint(reasons), self.now_ps)
+            if not fault.worse:
+                link.set_up(self._down.isdisjoint(reasons), self.now_ps)
+            elif fault.target in reasons:
+                worse = {} if fault.up else dict(fault.worse)
+                link.settings = replace(self.settings, **worse)
         for observe in self.fault_observers:
             observe(fault)
 

@@ -1,8 +1,9 @@
 """What goes wrong in a fabric: failures at given times, and meddling with single frames."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from .link import LinkSettings
 from .times import parse_time
 from .topology import Topology
 
@@ -37,11 +38,22 @@ class Fault:
         When.
     up : :class:`bool`
         Whether it works from then on.
+    worse : tuple of (:class:`str`, number)
+        It works all the same, but its links have these settings of
+        :class:`~mrcnic.sim.fabric.link.LinkSettings` from then on, or, if ``up``, those of the
+        fabric again.
     """
 
     target: str | tuple[str, str]
     time_ps: int
     up: bool = False
+    worse: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self):
+        what = self.target if isinstance(self.target, str) else "-".join(self.target)
+        if self.worse:
+            return f"{what} {'as before' if self.up else 'worse'}"
+        return f"{what} {'back' if self.up else 'down'}"
 
 
 def parse_fault(text: str, topology: Topology) -> tuple[Fault, ...]:
@@ -49,12 +61,13 @@ def parse_fault(text: str, topology: Topology) -> tuple[Fault, ...]:
 
     ``WHAT`` is a switch (``p0t10``), a link (``p0t00-p0t10``), or a host's port (``a0``), which
     means its link. ``WHAT@TIME-TIME`` works again from the second time on, and ``+WHAT@TIME``
-    works again from this time on.
+    works again from this time on. With ``:NAME=VALUE,...`` behind it, it does not fail: that is how
+    its links are meanwhile, in settings of :class:`~mrcnic.sim.fabric.link.LinkSettings`.
 
     Raises
     ------
     ValueError
-        If there is no such thing in the fabric, or a time cannot be read.
+        If there is no such thing in the fabric, or a time or a setting cannot be read.
 
     Examples
     --------
@@ -67,19 +80,36 @@ def parse_fault(text: str, topology: Topology) -> tuple[Fault, ...]:
         raise ValueError(f"a failure must be NODE@TIME or NODE@TIME-TIME, not {text!r}")
     up = what.startswith("+")
     target = _target(what.removeprefix("+").strip(), topology)
+    when, _, settings = when.partition(":")
+    worse = _settings(settings) if settings else ()
     first, dash, second = when.partition("-")
     if dash and up:
         raise ValueError(f"what comes back does so at one time, not {when!r}")
     start = parse_time(first)
     if not dash:
-        return (Fault(target=target, time_ps=start, up=up),)
+        return (Fault(target=target, time_ps=start, up=up, worse=worse),)
     end = parse_time(second)
     if end <= start:
         raise ValueError(f"the end of a failure must be after its start, and {when!r} is not so")
     return (
-        Fault(target=target, time_ps=start),
-        Fault(target=target, time_ps=end, up=True),
+        Fault(target=target, time_ps=start, worse=worse),
+        Fault(target=target, time_ps=end, up=True, worse=worse),
     )
+
+
+def _settings(text: str) -> tuple[tuple[str, float], ...]:
+    known = {item.name: type(item.default) for item in fields(LinkSettings)}
+    settings = []
+    for pair in text.split(","):
+        name, _, value = pair.partition("=")
+        if name not in known:
+            raise ValueError(f"there is no setting {name} of links; they are {', '.join(known)}")
+        try:
+            settings.append((name, float(value) if known[name] is float else int(value)))
+        except ValueError:
+            raise ValueError(f"{name} must be a number, not {value!r}") from None
+    LinkSettings(**dict(settings))
+    return tuple(settings)
 
 
 def _target(what: str, topology: Topology) -> str | tuple[str, str]:

@@ -31,7 +31,8 @@ class TransferSpec:
     drop : :class:`float`
         Chance that a packet is lost on its way, whichever way it takes.
     failures : tuple of :class:`str`
-        ``NODE@TIME`` or ``NODE@TIME-TIME``.
+        ``NODE@TIME`` or ``NODE@TIME-TIME``, as
+        :func:`~mrcnic.sim.fabric.faults.parse_fault` reads them.
     srv6 : :class:`bool`
         Whether the route is in the packet; otherwise plain IPv6.
     psn : :class:`int`, optional

@@ -1,5 +1,6 @@
 import pytest
 
+from mrcnic.sim.fabric.fabric import Fabric
 from mrcnic.sim.fabric.faults import Fault, delay_if, drop_if, duplicate_if, parse_fault
 from mrcnic.sim.fabric.times import parse_time
 from mrcnic.sim.fabric.topology import default_topology
@@ -23,6 +24,18 @@ US = 10**6
         ("p0t00-p0t10@1.5us", (Fault(target=("p0t00", "p0t10"), time_ps=1_500_000),)),
         ("p0t10-p0t00@0ns", (Fault(target=("p0t00", "p0t10"), time_ps=0),)),
         ("b0@3us", (Fault(target=("b0", "p0t01"), time_ps=3 * US),)),
+        (
+            "p0t10@1us-2us:drop=0.1,ecn_octets=4096",
+            tuple(
+                Fault(
+                    target="p0t10",
+                    time_ps=n * US,
+                    up=n == 2,
+                    worse=(("drop", 0.1), ("ecn_octets", 4096)),
+                )
+                for n in (1, 2)
+            ),
+        ),
     ],
 )
 def test_parse(text, faults):
@@ -43,6 +56,9 @@ NODES = "p0t00, p0t01, p0t10, p0t11, a0, b0"
         ("p0t10@20", "a time must be a number with ps, ns, us, ms, s behind it, not '20'"),
         ("p0t10@-5us", "a time must be a number with ps, ns, us, ms, s behind it, not ''"),
         ("p0t10@20us-20us", "the end of a failure must be after its start, and '20us-20us' is"),
+        ("p0t10@1us:loss=1", "there is no setting loss of links; they are rate_bps, delay_ps,"),
+        ("p0t10@1us:trim=yes", "trim must be a number, not 'yes'"),
+        ("p0t10@1us:drop=2", "drop must be from 0 to 1, not 2"),
         ("+p0t10@20us-30us", "what comes back does so at one time, not '20us-30us'"),
     ],
 )
@@ -66,3 +82,20 @@ def test_meddlers():
     assert duplicate_if(odd, 5)(b"\1", 0, "") == ((0, b"\1"), (5, b"\1"))
     for meddler in (drop_if(odd), delay_if(odd, 5), duplicate_if(odd)):
         assert meddler(b"\2", 0, "") is None
+
+
+def test_what_is_said_of_a_fault():
+    assert str(Fault(target="p0t10", time_ps=0)) == "p0t10 down"
+    assert str(Fault(target=("a0", "p0t00"), time_ps=0, up=True)) == "a0-p0t00 back"
+    assert str(Fault(target="p0t10", time_ps=0, worse=(("drop", 0.1),))) == "p0t10 worse"
+    again = Fault(target="p0t10", time_ps=0, up=True, worse=(("drop", 0.1),))
+    assert str(again) == "p0t10 as before"
+
+
+def test_links_are_worse_for_a_while():
+    fabric = Fabric(TOPOLOGY, faults=parse_fault("p0t00-p0t11@1us-2us:drop=0.5", TOPOLOGY))
+    worse, other = fabric.links["p0t11-p0t00"], fabric.links["p0t00-p0t10"]
+    for time_ps, drop in ((0, 0), (1 * US, 0.5), (2 * US, 0)):
+        fabric.advance(time_ps)
+        assert (worse.settings.drop, other.settings.drop) == (drop, 0)
+        assert worse.up
