@@ -128,11 +128,6 @@ class Paths:
         """Note that a probe of ``ev`` was not answered."""
         self.answers[ev] = 0
 
-    def revive(self, ev: int):
-        """Note that ``ev`` has been out of use for long enough."""
-        if ev in self.bad:
-            self._return(ev)
-
     def deny(self, ev: int, order: Sequence[Sequence[int]]):
         """Take ``ev`` out of use, until it is allowed again."""
         if ev in self.usable | self.bad:

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from mrcnic.hdl.wire.opcodes import NackReason, Syndrome
+from mrcnic.hdl.wire.opcodes import NackReason, ProbeKind, Syndrome
 from mrcnic.hdl.wire.psn import psn_add, psn_difference
 
 from .loss_rule import is_lost
@@ -186,6 +186,9 @@ class Requester:
         """Return the packet that leaves now, if there is one and ``usable`` planes for it."""
         if self.failed or not usable:
             return None
+        if probe := self.spray.probe(now_ns, usable=usable):
+            ev, probe_id = probe
+            return Probe(probe_id=probe_id, ev_index=ev, sent_ns=now_ns)
         due = [
             psn
             for psn, flight in self.flights.items()
@@ -223,9 +226,7 @@ class Requester:
     def _launch(self, psn: int, now_ns: int, usable) -> Write:
         flight = self.flights[psn]
         again = flight.sends > 0
-        flight.ev_index = self.spray.pick(
-            now_ns, usable=usable, avoid=flight.ev_index if again else None
-        )
+        flight.ev_index = self.spray.pick(usable=usable, avoid=flight.ev_index if again else None)
         flight.stamp = self._stamp
         self._stamp += 1
         flight.sent_ns = self._last_send_ns = now_ns
@@ -257,11 +258,12 @@ class Requester:
             if self.failed:
                 return None
         self._probe_seq = (self._probe_seq + 1) % 256
-        ev = self.spray.pick(now_ns, usable=usable)
-        self._probe = (self._probe_seq, self._stamp, now_ns)
+        ev = self.spray.pick(usable=usable)
+        probe_id = ProbeKind.TAIL | self._probe_seq << 8
+        self._probe = (probe_id, self._stamp, now_ns)
         self._stamp += 1
         self._last_send_ns = now_ns
-        return Probe(probe_id=self._probe_seq, ev_index=ev, sent_ns=now_ns)
+        return Probe(probe_id=probe_id, ev_index=ev, sent_ns=now_ns)
 
     # ---- answers ---------------------------------------------------------------------------------
 
@@ -288,6 +290,8 @@ class Requester:
             self._probe = None
         elif sack.probe_id is None:
             self._waived = False
+        elif sack.probe_id & 0xFF >= ProbeKind.PATH:
+            self.spray.answer(sack.probe_id, now_ns, marked=sack.mark is Mark.SKIP)
 
     def on_nack(self, nack: Nack, now_ns: int):
         """Take a NACK; one for a packet that is not under way is ignored."""

@@ -4,6 +4,7 @@ import random
 from collections.abc import Collection
 
 from .paths import Paths
+from .watch import Watch
 
 __all__ = ["Spray"]
 
@@ -19,11 +20,10 @@ class Spray:
         How many of each plane's EVs are in use at first; the rest are backups.
     least : :class:`int`
         GOOD active EVs that each plane is to have while it has backups.
-    retire_ns, retire_max_ns : :class:`int`
-        How long a bad EV stays out, unless probes bring it back before: the first time, and at
-        the most.
     rng : :class:`random.Random`
         Orders the rotations.
+    probing : :class:`int`
+        How a :class:`~.watch.Watch` probes what is out of use: nothing else brings an EV back.
     """
 
     def __init__(
@@ -32,20 +32,17 @@ class Spray:
         *,
         active_per_plane: int | None = None,
         least: int = 0,
-        retire_ns: int = 100_000,
-        retire_max_ns: int = 10_000_000,
         rng: random.Random,
+        **probing: int,
     ):
         self.planes = planes
         self.paths = [Paths(evs, evs[:active_per_plane], least=least) for evs in planes]
         self.plane_of = {ev: n for n, plane in enumerate(planes) for ev in plane}
         self.rng = rng
-        self.retire_ns = retire_ns
-        self.retire_max_ns = retire_max_ns
         self.served = [0] * len(planes)
-        self._retired: dict[int, tuple[int, int]] = {}  # EV: (back at, how long it was out)
+        self.watch = Watch(self.plane_of, **probing)
 
-    def pick(self, now_ns: int, *, usable: Collection[int], avoid: int | None = None) -> int | None:
+    def pick(self, *, usable: Collection[int], avoid: int | None = None) -> int | None:
         """Return the EV for the next packet, or None if no plane can be used.
 
         Parameters
@@ -55,7 +52,6 @@ class Spray:
         avoid : :class:`int`, optional
             EV that is taken only if there is no other.
         """
-        self._revive(now_ns)
         spared = {avoid}
         for evs_of in (
             lambda paths: paths.usable - spared,
@@ -76,18 +72,20 @@ class Spray:
     def blame(self, ev: int, now_ns: int):
         """Note that a packet was lost on ``ev``."""
         plane = self.plane_of[ev]
-        if self.paths[plane].blame(ev, self._order(plane)):
-            _, out = self._retired.get(ev, (0, 0))
-            out = min(2 * out, self.retire_max_ns) if out else self.retire_ns
-            self._retired[ev] = (now_ns + out, out)
+        self.paths[plane].blame(ev, self._order(plane))
+        if ev in self.paths[plane].bad:
+            self.watch.start(ev, now_ns)
 
-    def answer(self, ev: int, *, marked: bool = False):
-        """Note that a probe of ``ev`` was answered."""
-        self.paths[self.plane_of[ev]].answer(ev, marked=marked)
+    def probe(self, now_ns: int, *, usable: Collection[int]) -> tuple[int, int] | None:
+        """Return an EV that is to be probed now, and the id of the probe, if there is one."""
+        for ev in self.watch.missed(now_ns):
+            self.paths[self.plane_of[ev]].miss(ev)
+        return self.watch.due(now_ns, usable=usable)
 
-    def miss(self, ev: int):
-        """Note that a probe of ``ev`` was not answered."""
-        self.paths[self.plane_of[ev]].miss(ev)
+    def answer(self, probe_id: int, now_ns: int, *, marked: bool = False):
+        """Note that a probe was answered; an answer that nobody waits for changes nothing."""
+        if (ev := self.watch.answered(probe_id, now_ns)) is not None:
+            self.paths[self.plane_of[ev]].answer(ev, marked=marked)
 
     def deny(self, ev: int):
         """Take ``ev`` out of use, until it is allowed again."""
@@ -101,8 +99,3 @@ class Spray:
     def _order(self, plane: int) -> list[list[int]]:
         evs = self.planes[plane]
         return [[ev] for ev in self.rng.sample(evs, len(evs))]
-
-    def _revive(self, now_ns: int):
-        for ev, (back_at, _) in self._retired.items():
-            if now_ns >= back_at:
-                self.paths[self.plane_of[ev]].revive(ev)

@@ -19,13 +19,13 @@ STEP_NS = 200
 class Channel:
     """Requester and responder with a network between that delays each packet by itself."""
 
-    def __init__(self, *, seed=0, lose=lambda item, count: False, planes=PLANES, **qp):
+    def __init__(self, *, seed=0, lose=lambda item, count: False, planes=PLANES, probing=(), **qp):
         self.rng = random.Random(seed)
         self.lose = lose
         self.memory = {}
         self.writes = 0
         qp = {"qpn": 0x12, "remote_qpn": 0x34, "mtu": 256, **qp}
-        spray = Spray(planes, rng=random.Random(seed))
+        spray = Spray(planes, rng=random.Random(seed), **dict(probing))
         self.requester = Requester(QueuePair(**qp), spray)
         self.responder = Responder(QueuePair(**{**qp, "rx_psn": qp.get("tx_psn", 0)}), self.place)
         self.now = self.last_write = 0
@@ -172,6 +172,20 @@ def test_dead_path_is_left_alone():
     # One packet is out on it before the first loss can be known, perhaps a few of them, and one
     # more each time it is tried again.
     assert sent.count(5) < sent.count(4) / 2
+
+
+def test_a_path_that_is_well_again_comes_back():
+    dead_until_ns = 60_000
+    sent = []
+
+    def lose(item, n):
+        if isinstance(item, Write):
+            sent.append((channel.now, item.ev_index))
+        return getattr(item, "ev_index", None) == 5 and channel.now < dead_until_ns
+
+    channel = Channel(lose=lose, probing={"delay_ns": 10_000, "timeout_ns": 20_000})
+    transfer(channel, [1500 * 256])
+    assert {ev for now, ev in sent if now > 250_000} == {0, 1, 2, 3, 4, 5, 6, 7}
 
 
 def test_refused_access_ends_the_queue_pair():
