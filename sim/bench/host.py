@@ -120,6 +120,14 @@ class Host:
         for handle in self._open:
             handle.value = 1
 
+    def fill(self, octet: bytes):
+        """Let all of memory hold an octet."""
+        self.memory.write(0, octet * len(self.contents()))
+
+    def contents(self) -> bytes:
+        """Return all of memory."""
+        return bytes(self.memory.mem[:])
+
     def stall(self, stalls: bool = True):
         """Let memory take nothing and answer nothing, or go on."""
         for ram in self._rams:

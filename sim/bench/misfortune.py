@@ -5,7 +5,10 @@ from collections import Counter
 
 from mrcnic.hdl.wire.opcodes import Opcode
 from mrcnic.hdl.wire.psn import psn_difference
+from mrcnic.sim.codec.errors import PacketError
 from mrcnic.sim.codec.packet import Packet
+from mrcnic.sim.codec.transit import marked, trimmed
+from mrcnic.sim.fabric.faults import corrupted
 
 __all__ = ["Misfortune"]
 
@@ -14,7 +17,7 @@ _HELD_UP_PS = 3_000_000
 
 
 class Misfortune:
-    """Loss, doubling and reordering, asked for by chance or packet by packet.
+    """What happens to packets one by one, asked for by chance or packet by packet.
 
     It acts on each packet once, where it enters the fabric, so that a chance is that of the whole
     way.
@@ -22,8 +25,8 @@ class Misfortune:
     Parameters
     ----------
     spec : :class:`dict`
-        ``drop``, ``duplicate``, ``reorder``, ``losses`` and ``seed`` of a
-        :class:`~mrcnic.sim.scenarios.transfer.TransferSpec`.
+        ``drop``, ``duplicate``, ``reorder``, ``corrupt``, ``trim``, ``mark``, ``drop_sacks``,
+        ``losses`` and ``seed`` of a :class:`~mrcnic.sim.scenarios.transfer.TransferSpec`.
     entrances : set of :class:`str`
         Names of the links into the fabric.
     """
@@ -36,6 +39,11 @@ class Misfortune:
         self._qp_of: dict[int, int] = {}
         self._left = {(kind, qp, packet): times for kind, qp, packet, times in spec["losses"]}
         self._seen: Counter = Counter()
+        self._stopped = False
+
+    def stop(self):
+        """Leave all packets alone from now on."""
+        self._stopped = True
 
     def add(self, qp: int, *, dqp: int, first_psn: int):
         """Tell the QP of packets whose BTH names ``dqp``."""
@@ -44,19 +52,39 @@ class Misfortune:
 
     def __call__(self, frame: bytes, time_ps: int, place: str):
         """Return what becomes of a frame; see :mod:`mrcnic.sim.fabric.faults`."""
-        if place not in self.entrances:
+        if self._stopped or place not in self.entrances:
             return None
-        if self._left and self._is_marked(frame):
+        if self._left and self._is_chosen(frame):
             return ()
-        if self.rng.random() < self.spec["drop"]:
+        if self._happens("drop"):
             return ()
-        if self.rng.random() < self.spec["duplicate"]:
+        if self._happens("duplicate"):
             return (0, frame), (self.rng.randrange(_HELD_UP_PS), frame)
-        if self.rng.random() < self.spec["reorder"]:
-            return ((_HELD_UP_PS, frame),)
+        if self._happens("reorder"):
+            return ((self.rng.randrange(_HELD_UP_PS), frame),)
+        if self._happens("corrupt"):
+            return ((0, corrupted(frame, self.rng)),)
+        if self._happens("trim"):
+            cut = trimmed(frame, last_hop=self.rng.random() < 0.5)
+            return None if cut is None else ((0, cut),)
+        if self._happens("mark"):
+            return ((0, marked(frame)),)
+        if self._happens("drop_sacks") and self._is_sack(frame):
+            return ()
         return None
 
-    def _is_marked(self, frame: bytes) -> bool:
+    def _happens(self, what: str) -> bool:
+        # Nothing is drawn for what cannot happen, so that it does not change the rest.
+        return self.spec[what] > 0 and self.rng.random() < self.spec[what]
+
+    @staticmethod
+    def _is_sack(frame: bytes) -> bool:
+        try:
+            return Packet.decode(frame).opcode == Opcode.SACK
+        except PacketError:
+            return False
+
+    def _is_chosen(self, frame: bytes) -> bool:
         packet = Packet.decode(frame)
         qp = self._qp_of.get(packet.dqp)
         kind = Opcode(packet.opcode).name

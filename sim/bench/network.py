@@ -4,6 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cocotb.triggers import gather
+
 from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.codec.usid import Usid, UsidKind
 from mrcnic.sim.driver.attributes import Carrier, QpAttributes
@@ -71,7 +73,9 @@ class Network:
         self.spec = spec
         self.event_names = event_names
         self.rng = random.Random(f"network {spec['seed']}")
-        self.topology = default_topology(planes=config.lanes)
+        self.topology = default_topology(
+            planes=config.lanes, leaves=spec["leaves"], spines=spec["spines"]
+        )
         self.sender, self.receiver = (self.topology.host(name) for name in ("a", "b"))
         self.fabric = self._make_fabric()
         self.mtu = spec["mtu"] or config.mtu
@@ -104,7 +108,7 @@ class Network:
                 self.fabric.add_fault(replace(fault, time_ps=fault.time_ps + now_ps))
 
     async def configure(
-        self, hosts: dict[str, SimulatedHost], *, target: int, octets: int
+        self, hosts: dict[str, SimulatedHost], *, target: int, octets: int, content: bytes
     ) -> list[Connection]:
         """Set both NICs up, and connect them; return the connections.
 
@@ -114,24 +118,31 @@ class Network:
             By name: ``"a"`` and ``"b"``.
         target, octets : :class:`int`
             B's memory that A may write to.
+        content : :class:`bytes`
+            Octet that all of it holds.
         """
-        profiles = {}
-        for host in (self.sender, self.receiver):
-            nic = await Nic.open(hosts[host.name].registers, event_names=self.event_names)
-            self.nics[host.name] = nic
-            await self._address(nic, host)
-            profiles[host.name] = Profiles(nic)
-            uplinks = [spine + 1 for spine in range(self.topology.spines)]
-            await profiles[host.name].write(0, spread_evs(self.config, uplinks=uplinks))
+        ends = (self.sender, self.receiver)
+        profiles = dict(
+            zip(
+                "ab",
+                await gather(*(self._set_up(hosts[host.name], host) for host in ends)),
+                strict=True,
+            )
+        )
         regions = MemoryRegions(self.nics["b"])
         region = await regions.register(base=target, octets=octets)
         self.scoreboard = Scoreboard(
-            target=target, octets=octets, rkey=region.rkey, spoiled=bool(self.spec["spoiled"])
+            target=target,
+            memory=content * octets,
+            rkey=region.rkey,
+            spoiled=bool(self.spec["spoiled"]),
         )
 
         pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
-        await self._introduce(self.sender, self.receiver)
-        await self._introduce(self.receiver, self.sender)
+        await gather(
+            self._introduce(self.sender, self.receiver),
+            self._introduce(self.receiver, self.sender),
+        )
         connections = []
         for n in range(self.spec["qps"]):
             psn = self.spec["psn"]
@@ -140,10 +151,12 @@ class Network:
                 (self.sender, self.receiver, psns[0], psns[1]),
                 (self.receiver, self.sender, psns[1], psns[0]),
             ]
-            a, b = [
-                await pairs[here.name].create(self._attributes(n, here, there, tx, rx))
-                for here, there, tx, rx in ends
-            ]
+            a, b = await gather(
+                *(
+                    pairs[here.name].create(self._attributes(n, here, there, tx, rx))
+                    for here, there, tx, rx in ends
+                )
+            )
             connections.append(Connection(sender=a, receiver=b, rkey=region.rkey))
             self.misfortune.add(n, dqp=b.attributes.qpn, first_psn=psns[0])
             self.misfortune.add(n, dqp=a.attributes.qpn, first_psn=psns[1])
@@ -158,6 +171,19 @@ class Network:
             )
         await self._wait_for_ports()
         return connections
+
+    async def _set_up(self, simulated: SimulatedHost, host: Host) -> Profiles:
+        """Open a NIC, and give it addresses and paths."""
+        self.nics[host.name] = nic = await Nic.open(
+            simulated.registers, event_names=self.event_names
+        )
+        await self._address(nic, host)
+        profiles = Profiles(nic)
+        uplinks = [spine + 1 for spine in range(self.topology.spines)]
+        await profiles.write(
+            0, spread_evs(self.config, uplinks=uplinks, backups=self.spec["backups"])
+        )
+        return profiles
 
     async def _address(self, nic: Nic, host: Host):
         topology = self.topology

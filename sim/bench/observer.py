@@ -11,6 +11,7 @@ from mrcnic.sim.codec.packet import Packet
 from mrcnic.sim.codec.pcap import PcapWriter
 from mrcnic.sim.fabric.counters import DropCause
 
+from .first_flight import FirstFlight
 from .mac import Macs
 from .network import Network
 
@@ -39,11 +40,14 @@ class Observer:
     ----------
     malformed : list of :class:`str`
         Frames from a NIC that the codec does not take.
+    watcher : :class:`~mrcnic.sim.bench.first_flight.FirstFlight`, optional
+        Told of what A sends and receives.
     """
 
     def __init__(self, macs: Macs, network: Network, *, pcap: str | None):
         self.network = network
         self.malformed: list[str] = []
+        self.watcher: FirstFlight | None = None
         self.packets = Counter()  # by opcode
         self.resends = 0
         self.drops = Counter()
@@ -86,15 +90,21 @@ class Observer:
             self._timeline.append((time_ps, plane, bool(packet.retransmission)))
         if port.startswith(self.network.receiver.name):
             self.network.scoreboard.said(packet)
+        elif self.watcher:
+            self.watcher.sent(packet)
 
     def _received(self, port: str, frame: bytes, time_ps: int):
         self._capture(port, frame, time_ps)
-        if not port.startswith(self.network.receiver.name):
+        is_sender = port.startswith(self.network.sender.name)
+        if is_sender and not self.watcher:
             return
         try:
             packet = Packet.decode(frame)
         except PacketError:
             return  # the NIC must drop it as well
+        if is_sender:
+            self.watcher.received(packet)
+            return
         if packet.opcode in WRITE_OPCODES:
             self._arrivals.append((time_ps, len(packet.payload)))
         self.network.scoreboard.arrived(packet)

@@ -22,8 +22,8 @@ class Scoreboard:
     ----------
     target : :class:`int`
         First address of the memory that may be written.
-    octets : :class:`int`
-        Its length.
+    memory : :class:`bytes`
+        What it holds.
     rkey : :class:`int`
         Its key.
     spoiled : :class:`bool`
@@ -39,11 +39,11 @@ class Scoreboard:
         Where the gateware said what the model knows to be wrong.
     """
 
-    def __init__(self, *, target: int, octets: int, rkey: int, spoiled: bool):
+    def __init__(self, *, target: int, memory: bytes, rkey: int, spoiled: bool):
         self.target = target
         self.rkey = rkey
         self.spoiled = spoiled
-        self.memory = bytearray(octets)
+        self.memory = bytearray(memory)
         self.verdicts: Counter[str] = Counter()
         self.faults: list[str] = []
         self._qps: dict[int, Responder] = {}

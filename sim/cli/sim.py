@@ -2,12 +2,13 @@
 
 import click
 
+from .campaign import campaign
 from .transfer import transfer
 
 __all__ = ["sim"]
 
 #: Commands of the group, each an experiment.
-_SCENARIOS = (transfer,)
+_SCENARIOS = (transfer, campaign)
 
 
 @click.group(epilog="Example: mrcnic sim transfer --size 1MiB --drop 0.01")

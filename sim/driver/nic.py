@@ -125,8 +125,12 @@ class Nic:
             raise ValueError(
                 f"{name} must be from 0 to {(1 << register.width) - 1:#x}, not {value:#x}"
             )
-        for n in range(register.words):
-            await self._bus.write32(register.address + 4 * n, value >> 32 * n & 0xFFFF_FFFF)
+        await self._write_words(name, value, words=register.words)
+
+    async def _write_words(self, name: str, value: int, *, words: int):
+        address = self._register(name).address
+        for n in range(words):
+            await self._bus.write32(address + 4 * n, value >> 32 * n & 0xFFFF_FFFF)
 
     async def counter(self, name: str) -> int:
         """Return how often something has happened."""
@@ -175,11 +179,13 @@ class Nic:
         NicError
             If the NIC has no such row, or does not take it.
         """
-        number = int.from_bytes(ROWS[table].pack(**fields), "big")
+        header = ROWS[table]
+        number = int.from_bytes(header.pack(**fields), "big")
         await self._table_status()
         await self.write("table_select", table)
         await self.write("table_index", row)
-        await self.write("table_data", number)
+        # Only the words that the row has: it does not matter what stands in the others.
+        await self._write_words("table_data", number, words=-(-header.octets // 4))
         await self.write("table_control", 1)
         status = await self._table_status()
         if status["refused"] or not status["done"]:

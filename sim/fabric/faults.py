@@ -1,5 +1,6 @@
 """What goes wrong in a fabric: failures at given times, and meddling with single frames."""
 
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 
@@ -11,6 +12,8 @@ __all__ = [
     "Fault",
     "Meddler",
     "Predicate",
+    "corrupt_if",
+    "corrupted",
     "delay_if",
     "drop_if",
     "duplicate_if",
@@ -145,3 +148,24 @@ def duplicate_if(predicate: Predicate, delay_ps: int = 0) -> Meddler:
     return lambda frame, time_ps, place: (
         ((0, frame), (delay_ps, frame)) if predicate(frame, time_ps, place) else None
     )
+
+
+def corrupt_if(predicate: Predicate, rng: random.Random) -> Meddler:
+    """Damage frames; see :func:`corrupted`."""
+    return lambda frame, time_ps, place: (
+        ((0, corrupted(frame, rng)),) if predicate(frame, time_ps, place) else None
+    )
+
+
+def corrupted(frame: bytes, rng: random.Random) -> bytes:
+    """Return a frame with one to three bits in a row of 32 changed, or with its end cut off.
+
+    A CRC of 32 bits finds all such changes of bits that it covers.
+    """
+    if rng.random() < 0.1:
+        return frame[: rng.randrange(1, len(frame))]
+    number = int.from_bytes(frame, "big")
+    start = rng.randrange(8 * len(frame) - 31)
+    for bit in rng.sample(range(32), rng.randint(1, 3)):
+        number ^= 1 << start + bit
+    return number.to_bytes(len(frame), "big")

@@ -5,7 +5,7 @@ from typing import BinaryIO
 from rich import box
 from rich.table import Table
 
-__all__ = ["plot_transfer", "problems", "transfer_tables"]
+__all__ = ["plot_transfer", "problems", "transfer_tables", "violations"]
 
 #: Causes of drops in the fabric, in words; others are told as they are.
 _CAUSES = {
@@ -23,18 +23,27 @@ _GOOD = ("_sent", "_packets", "_payload_written", "_port_up")
 def problems(result: dict) -> list[str]:
     """Return what went wrong, a sentence each; nothing if the transfer is a success."""
     checks = [
-        (result["finished"], "not every message was completed in time"),
         (not result["failed"], f"messages failed: {', '.join(result['failed'])}"),
         (
             result["sha256_sent"] == result["sha256_received"],
             "the octets that arrived differ from those that were sent",
         ),
+    ]
+    return [*(sentence for good, sentence in checks if not good), *violations(result)]
+
+
+def violations(result: dict) -> list[str]:
+    """Return what must not be even if messages fail, a sentence each."""
+    checks = [
+        (result["finished"], "not every message was completed in time"),
         (result["memory_as_modelled"], "memory differs from what the reference model wrote"),
         (result["immediates_as_modelled"], "immediates differ from those of the reference model"),
         (not result["scoreboard_faults"], "; ".join(result["scoreboard_faults"])),
         (not result["malformed"], "; ".join(result["malformed"])),
-        (result["guard_intact"], "octets behind the target were overwritten"),
-        (result["immediates_complete"], "immediates are missing, repeated or wrong"),
+        (result["rest_untouched"], "octets outside of the targets were overwritten"),
+        (result["immediates_complete"], "immediates are missing"),
+        (result["immediates_in_order"], "immediates are repeated, wrong or in the wrong order"),
+        (not result["shortfalls"], "; ".join(result["shortfalls"])),
         (
             not any(result["occupied_slots"].values()),
             f"payload slots stay occupied: {result['occupied_slots']}",

@@ -62,6 +62,7 @@ def simulate(
     progress: Callable[[dict], None],
     seed: int,
     trace: Path | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> dict:
     """Run the cocotb module ``bench`` on ``build`` and return what it found.
 
@@ -75,6 +76,8 @@ def simulate(
     trace : :class:`pathlib.Path`, optional
         File for the waveforms, in the FST format, if the build can record them. It is whole only
         if the simulation comes to an end by itself.
+    stop : callable
+        Asked again and again whether to give up: then there is no result.
 
     Raises
     ------
@@ -86,7 +89,12 @@ def simulate(
     patience_s = _CLOSE_S if trace else 0
     with _switches(spec) as wanted:
         return _run(
-            "simulate", arguments, {**spec, **wanted}, progress=progress, patience_s=patience_s
+            "simulate",
+            arguments,
+            {**spec, **wanted},
+            progress=progress,
+            patience_s=patience_s,
+            stop=stop,
         )
 
 
@@ -102,7 +110,9 @@ def _switches(spec: dict) -> Iterator[dict]:
     # Only here: the model needs none of the netlink library.
     from mrcnic.sim.fabric.linux.network import KernelNetwork
 
-    topology = default_topology(planes=spec["config"]["lanes"])
+    topology = default_topology(
+        planes=spec["config"]["lanes"], leaves=spec["leaves"], spines=spec["spines"]
+    )
     with KernelNetwork.created(topology) as network:
         yield {"namespaces": network.prefix}
 
@@ -114,6 +124,7 @@ def _run(
     *,
     progress: Callable[[dict], None],
     patience_s: float = 0,
+    stop: Callable[[], bool] = lambda: False,
 ) -> dict:
     """Run a task of :mod:`mrcnic.sim.bench.child` and return its result.
 
@@ -136,7 +147,7 @@ def _run(
                 start_new_session=True,
             )
             try:
-                last = _follow(child, lines, progress)
+                last = _follow(child, lines, progress, stop)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(patience_s)
             finally:
@@ -149,10 +160,10 @@ def _run(
         raise RuntimeError(f"the process to {task} ended early: {_reason(log)}")
 
 
-def _follow(child, lines, progress) -> dict:
+def _follow(child, lines, progress, stop) -> dict:
     """Return the last news, which has a result or an error unless the process failed."""
     rest = ""
-    while True:
+    while not stop():
         running = child.poll() is None
         rest += lines.read()
         *whole, rest = rest.split("\n")
@@ -167,6 +178,7 @@ def _follow(child, lines, progress) -> dict:
             child.wait(_POLL_S)
         except subprocess.TimeoutExpired:
             continue
+    return {"error": "stopped"}
 
 
 def _reason(log: Path) -> str:

@@ -63,6 +63,21 @@ class TransferSpec:
         One of :data:`FABRICS`.
     skew : :class:`int`
         How many octets further on than B's the messages lie in A's memory.
+    corrupt, trim, mark, drop_sacks : :class:`float`
+        Chances that a packet is damaged, that a write is cut as by a full queue, that a packet is
+        marked CE, and that a SACK is lost.
+    leaves, spines : :class:`int`
+        Shape of the fabric: with one leaf, A and B hang on the same one.
+    backups : :class:`int`
+        EVs of each plane that are backups.
+    immediates : tuple of :class:`int`
+        Messages with an immediate, besides the last of each QP.
+    gap : :class:`int`
+        Octets between the messages in B's memory.
+    register_writes : :class:`int`
+        How many things are done to registers of each NIC meanwhile.
+    first_flight : :class:`bool`
+        In the end each QP sends a window more, which shows credit that was lost.
     spoiled : tuple of (:class:`int`, :class:`str`)
         Messages with something wrong: ``"rkey"``, ``"address"`` (beyond the region) or ``"qp"``
         (one that is not there).
@@ -91,6 +106,17 @@ class TransferSpec:
     stalls: tuple[tuple[str, float, float], ...] = ()
     fabric: str = "model"
     skew: int = 0
+    corrupt: float = 0.0
+    trim: float = 0.0
+    mark: float = 0.0
+    drop_sacks: float = 0.0
+    leaves: int = 2
+    spines: int = 4
+    backups: int = 0
+    immediates: tuple[int, ...] = ()
+    gap: int = 0
+    register_writes: int = 0
+    first_flight: bool = False
     spoiled: tuple[tuple[int, str], ...] = ()
 
     @property
@@ -128,6 +154,8 @@ class TransferSpec:
             raise ValueError(
                 f"there is no fabric {self.fabric}; the fabrics are {', '.join(FABRICS)}"
             )
-        topology = default_topology(planes=self.config.lanes)
+        topology = default_topology(
+            planes=self.config.lanes, leaves=self.leaves, spines=self.spines
+        )
         for failure in self.failures:
             parse_fault(failure, topology)

@@ -39,7 +39,7 @@ def test_wrong_key_and_wrong_address_end_their_qp_alone():
         assert statuses == ["OK"] * refused + ["REMOTE_ACCESS"] + ["FLUSHED"] * (3 - refused)
     assert result["statuses"][2::3] == ["OK"] * 4
     assert count(result, "b", "responder_rx_access_refused") == 2
-    assert result["guard_intact"]
+    assert result["rest_untouched"]
 
 
 def test_a_qp_that_is_not_there_refuses():

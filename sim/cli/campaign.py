@@ -1,0 +1,96 @@
+"""``mrcnic sim campaign``: transfers drawn by lot, with everything going wrong."""
+
+import contextlib
+import json
+import os
+import random
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from mrcnic.hdl.config import PRESETS
+from mrcnic.sim.report.campaign import campaign_table
+from mrcnic.sim.scenarios.campaign import batches, local_workers, run_campaign
+from mrcnic.sim.scenarios.cluster import cluster_workers
+from mrcnic.sim.scenarios.run import build
+
+from .output import whole_file
+from .progress import items_bar, steps
+
+__all__ = ["campaign"]
+
+#: Steps of a build, in words.
+_STEPS = {"generate": "generate Verilog", "compile": "compile"}
+
+#: Seeds are drawn from so many, if none is given.
+_SEEDS = 1 << 32
+
+
+@click.command(epilog="Example: mrcnic sim campaign --runs 200 --seed 7")
+@click.option("--runs", default=20, show_default=True, help="How many runs.")
+@click.option("--jobs", default=None, type=int, help="Simulators at once; one per processor.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers simulate.")
+@click.option("--seed", type=int, default=None, help="Seed of the campaign; drawn if not given.")
+@click.option("--first", default=0, show_default=True, help="Number of the first run.")
+@click.option(
+    "--preset", "presets", multiple=True, default=("sim",), show_default=True,
+    metavar="|".join(PRESETS), help="Sizes of the NICs; may be repeated.",
+)  # fmt: skip
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
+def campaign(runs, jobs, scheduler, seed, first, presets, json_file):
+    """Transfers drawn by lot: loss, reordering, flaps, resets; check what must never break."""
+    jobs = len(os.sched_getaffinity(0)) if jobs is None else jobs
+    seed = random.randrange(_SEEDS) if seed is None else seed
+    for name, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("first", first, 0)):
+        if value < least:
+            raise click.UsageError(f"--{name} must be at least {least}, not {value}")
+    for preset in presets:
+        if preset not in PRESETS:
+            raise click.UsageError(
+                f"there is no preset {preset}; the presets are {', '.join(PRESETS)}"
+            )
+    console = Console(highlight=False)
+    with contextlib.ExitStack() as outputs:
+        json_output = json_file and outputs.enter_context(whole_file(json_file))
+        began = time.monotonic()
+        try:
+            reports = _run(
+                batches(presets, seed=seed, first=first, runs=runs),
+                cluster_workers(scheduler) if scheduler else local_workers(jobs),
+                console,
+            )
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
+        seconds = time.monotonic() - began
+        if json_file:
+            figures = {"seed": seed, "seconds": seconds, "runs": [asdict(r) for r in reports]}
+            json_output.write(json.dumps(figures, indent=2).encode() + b"\n")
+
+    title = f"campaign, preset {', '.join(presets)}, seed {seed}, {seconds:,.0f} s"
+    console.print(campaign_table(reports, title=title))
+    if json_file:
+        click.echo(f"figures: {json_file}")
+    if failed := [report for report in reports if report.problems]:
+        raise click.ClickException(f"{len(failed)} of {len(reports)} runs failed")
+
+
+def _run(work, workers, console: Console) -> list:
+    for preset in dict.fromkeys(batch.preset for batch in work):
+        with steps(console) as begin:
+            build(PRESETS[preset], simulator="verilator", progress=lambda step: begin(_STEPS[step]))
+    reports = []
+    total = sum(batch.runs for batch in work)
+    with (
+        workers as (executor, stop),
+        items_bar(console, "campaign", total=total) as done,
+    ):
+        for report in run_campaign(work, executor, stop):
+            reports.append(report)
+            done(f"run {report.number}")
+            if report.problems:
+                console.print(f"run {report.number} failed: {'; '.join(report.problems)}")
+                console.print(f"  {report.replay}", soft_wrap=True)
+    return sorted(reports, key=lambda report: report.number)
