@@ -58,9 +58,12 @@ def campaign(runs, jobs, scheduler, seed, first, presets, json_file):
         began = time.monotonic()
         try:
             reports = _run(
-                batches(presets, seed=seed, first=first, runs=runs),
+                presets,
                 cluster_workers(scheduler) if scheduler else local_workers(jobs),
                 console,
+                seed=seed,
+                first=first,
+                runs=runs,
             )
         except RuntimeError as error:
             raise click.ClickException(str(error)) from None
@@ -77,17 +80,14 @@ def campaign(runs, jobs, scheduler, seed, first, presets, json_file):
         raise click.ClickException(f"{len(failed)} of {len(reports)} runs failed")
 
 
-def _run(work, workers, console: Console) -> list:
-    for preset in dict.fromkeys(batch.preset for batch in work):
+def _run(presets, found_workers, console: Console, *, seed: int, first: int, runs: int) -> list:
+    for preset in dict.fromkeys(presets):
         with steps(console) as begin:
             build(PRESETS[preset], simulator="verilator", progress=lambda step: begin(_STEPS[step]))
     reports = []
-    total = sum(batch.runs for batch in work)
-    with (
-        workers as (executor, stop),
-        items_bar(console, "campaign", total=total) as done,
-    ):
-        for report in run_campaign(work, executor, stop):
+    with found_workers as workers, items_bar(console, "campaign", total=runs) as done:
+        work = batches(presets, seed=seed, first=first, runs=runs, jobs=workers.jobs)
+        for report in run_campaign(work, workers):
             reports.append(report)
             done(f"run {report.number}")
             if report.problems:

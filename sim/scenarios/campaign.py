@@ -12,10 +12,10 @@ from mrcnic.sim.report.campaign import run_problems
 from .misadventure import Run, draw_run
 from .run import build, simulate
 
-__all__ = ["BATCH", "Batch", "RunReport", "batches", "local_workers", "run_batch", "run_campaign"]
+__all__ = ["Batch", "RunReport", "batches", "local_workers", "run_batch", "run_campaign"]
 
 #: Runs of one simulator process, at most: to start one takes as long as a run.
-BATCH = 5
+_BATCH = 5
 
 #: Cycles after which a run counts as hung, far more than all its time-outs take.
 _MAX_CYCLES = 600_000
@@ -57,19 +57,20 @@ class RunReport:
         """Command that does the run again, as it was."""
         return (
             f"mrcnic sim campaign --preset {self.preset} --seed {self.seed} "
-            f"--first {self.first} --runs {self.number - self.first + 1}"
+            f"--first {self.first} --runs {self.number - self.first + 1} --jobs 1"
         )
 
 
-def batches(presets: Sequence[str], *, seed: int, first: int, runs: int) -> list[Batch]:
-    """Return all batches; the presets take turns."""
-    starts = range(first, first + runs, BATCH)
+def batches(presets: Sequence[str], *, seed: int, first: int, runs: int, jobs: int) -> list[Batch]:
+    """Return all batches, for so many simulators at once; the presets take turns."""
+    size = min(_BATCH, -(-runs // jobs))
+    starts = range(first, first + runs, size)
     return [
         Batch(
             preset=presets[k % len(presets)],
             seed=seed,
             first=start,
-            runs=min(BATCH, first + runs - start),
+            runs=min(size, first + runs - start),
         )
         for k, start in enumerate(starts)
     ]
@@ -160,9 +161,28 @@ def _report(batch: Batch, run: Run, news: list[dict], reason: str | None) -> Run
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """What runs batches.
+
+    Attributes
+    ----------
+    executor : :class:`~concurrent.futures.Executor`
+        Takes them.
+    jobs : :class:`int`
+        How many it runs at once.
+    stop : callable
+        Tells them when to give up.
+    """
+
+    executor: Executor
+    jobs: int
+    stop: Callable[[], bool]
+
+
 @contextlib.contextmanager
-def local_workers(jobs: int) -> Iterator[tuple[Executor, Callable[[], bool]]]:
-    """Give an executor that runs so many simulators at once on this machine.
+def local_workers(jobs: int) -> Iterator[Workers]:
+    """Give workers that run so many simulators at once on this machine.
 
     Whatever ends the block, no simulator is left behind. Threads will do: each simulator is a
     process of its own.
@@ -170,16 +190,16 @@ def local_workers(jobs: int) -> Iterator[tuple[Executor, Callable[[], bool]]]:
     stopped = threading.Event()
     executor = ThreadPoolExecutor(jobs)
     try:
-        yield executor, stopped.is_set
+        yield Workers(executor=executor, jobs=jobs, stop=stopped.is_set)
     finally:
         stopped.set()
         executor.shutdown(cancel_futures=True)
 
 
-def run_campaign(
-    work: Sequence[Batch], executor: Executor, stop: Callable[[], bool]
-) -> Iterator[RunReport]:
+def run_campaign(work: Sequence[Batch], workers: Workers) -> Iterator[RunReport]:
     """Do all batches; give each report as soon as its batch is done."""
-    futures: list[Future] = [executor.submit(run_batch, batch, stop) for batch in work]
+    futures: list[Future] = [
+        workers.executor.submit(run_batch, batch, workers.stop) for batch in work
+    ]
     for future in as_completed(futures):
         yield from future.result()

@@ -3,8 +3,9 @@
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from collections.abc import Iterator
+
+from .campaign import Workers
 
 __all__ = ["cluster_workers"]
 
@@ -34,8 +35,8 @@ class _Stop:
 
 
 @contextlib.contextmanager
-def cluster_workers(address: str) -> Iterator[tuple[Executor, Callable[[], bool]]]:
-    """Give an executor that runs simulators on the workers of a cluster.
+def cluster_workers(address: str) -> Iterator[Workers]:
+    """Give workers that are those of a cluster.
 
     The workers need this package of the same version, Verilator and a compiler; each machine
     builds what is simulated once. Whatever ends the block, the workers end their simulators.
@@ -63,7 +64,8 @@ def cluster_workers(address: str) -> Iterator[tuple[Executor, Callable[[], bool]
         over = Event(name, client=client)
         executor = client.get_executor(pure=False)
         try:
-            yield executor, _Stop(name)
+            jobs = max(1, sum(client.nthreads().values()))
+            yield Workers(executor=executor, jobs=jobs, stop=_Stop(name))
         finally:
             over.set()
             executor.shutdown(wait=False)

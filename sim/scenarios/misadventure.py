@@ -127,6 +127,13 @@ def _failures(rng: random.Random, topology: Topology) -> tuple[str, ...]:
         end = start + rng.choice([rng.randint(1, 8), rng.randint(10, 60)])
         failures.append(f"{rng.choice(things)}@{start}us-{end}us")
     if rng.random() < 0.2:
+        # Room for few packets, a tenth of the rate: marks and cuts, if the fabric cuts.
+        start = rng.randint(1, 30)
+        settings = f"rate_bps=10000000000,queue_octets={rng.randint(10, 60)}000,ecn_octets=5000"
+        trim = rng.randrange(2)
+        when = f"{start}us-{start + rng.randint(10, 60)}us"
+        failures.append(f"{rng.choice(topology.switches)}@{when}:{settings},trim={trim}")
+    if rng.random() < 0.2:
         lasting = []
         if topology.planes > 1:
             lasting += topology.ports

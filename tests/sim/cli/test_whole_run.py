@@ -1,17 +1,12 @@
-import contextlib
 import json
 import os
 import re
 import signal
 import struct
-import subprocess
-import sys
-import time
-import uuid
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
+from command_line import Command
 from scapy.contrib.roce import BTH
 from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
@@ -24,70 +19,13 @@ from mrcnic.sim.bench.runner import find_simulator
 from mrcnic.sim.cli.waveforms import is_whole_fst
 from mrcnic.sim.scenarios.run import build, simulate
 
-MRCNIC = Path(sys.executable).with_name("mrcnic")
 TRANSFER = ("sim", "transfer", "--preset", "tiny", "--simulator", "icarus")
-
-#: A machine that does much else may be slow.
-PATIENCE_S = 300
 
 
 @pytest.fixture
 def icarus():
     if not find_simulator("icarus"):
         pytest.skip("icarus is not installed")
-
-
-class Command:
-    """`mrcnic` in a process, with a mark in its environment that all it starts inherit."""
-
-    def __init__(self, folder, *arguments, env=()):
-        self.mark = f"MRCNIC_MARK={uuid.uuid4()}"
-        name, value = self.mark.split("=")
-        self.process = subprocess.Popen(
-            [MRCNIC, *arguments],
-            cwd=folder,
-            env={**os.environ, **dict(env), name: value},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for number in self.living():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        self.process.communicate()
-
-    def living(self) -> dict[int, str]:
-        """Return all processes that belong to the command, with their command lines."""
-        found = {}
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if self.mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    found[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
-        return found
-
-    def wait_for(self, condition):
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < end, self.living()
-            time.sleep(0.05)
-
-    def all_end(self) -> bool:
-        """Return whether all processes end at once: a simulation would end by itself, later."""
-        end = time.monotonic() + 3
-        while self.living() and time.monotonic() < end:
-            time.sleep(0.05)
-        return not self.living()
-
-    def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out, err
 
 
 def test_transfer_and_all_it_writes(icarus, tmp_path):
