@@ -49,7 +49,7 @@ class Observer:
         self.malformed: list[str] = []
         self.watcher: FirstFlight | None = None
         self.packets = Counter()  # by opcode
-        self.resends = 0
+        self.resends = self.lost_writes = 0
         self.drops = Counter()
         self._planes = network.topology.planes
         self._per_plane = [0] * self._planes
@@ -113,6 +113,14 @@ class Observer:
         # All that meddles with packets of a transfer is chance.
         name = "random" if cause == DropCause.MEDDLER else cause.value
         self.drops[name] += 1
+        self.lost_writes += self._is_write(frame)
+
+    @staticmethod
+    def _is_write(frame: bytes) -> bool:
+        try:
+            return Packet.decode(frame).opcode in WRITE_OPCODES
+        except PacketError:
+            return False
 
     def _failed(self, fault):
         self._events.append((fault.time_ps, str(fault)))
@@ -133,6 +141,7 @@ class Observer:
             "packets_per_ev": [self._per_ev[n] for n in range(evs)],
             "control_packets": control,
             "resends": self.resends,
+            "lost_writes": self.lost_writes,
             "drops": sum(self.drops.values()),
             "drops_by_cause": dict(self.drops),
             "foreign_frames": self.network.fabric.foreign,

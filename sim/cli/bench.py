@@ -1,7 +1,5 @@
 """``mrcnic bench``: figures of blocks, measured."""
 
-import contextlib
-import json
 from pathlib import Path
 
 import click
@@ -20,7 +18,7 @@ from mrcnic.sim.report.datapath import (
 )
 
 from .options import config_options, make_config
-from .output import whole_file
+from .output import end_figures, figures_file
 from .progress import items_bar
 
 __all__ = ["bench"]
@@ -49,7 +47,7 @@ def area(blocks, preset, overrides, json_file):
             raise click.UsageError(f"there is no block {name}; the blocks are {', '.join(known)}")
     names = list(dict.fromkeys(blocks)) or known
     console = Console(highlight=False)
-    with _figures(json_file) as write:
+    with figures_file(json_file) as write:
         try:
             yosys = check_yosys()
             with items_bar(console, "synthesise", total=len(names)) as done:
@@ -63,7 +61,7 @@ def area(blocks, preset, overrides, json_file):
     for table in area_tables(result):
         console.print(table)
     console.print(COUNTED)
-    _end(json_file, area_problems(result))
+    end_figures(json_file, area_problems(result))
 
 
 @bench.command(epilog="Example: mrcnic bench datapath --json out/datapath.json")
@@ -76,7 +74,7 @@ def datapath(preset, overrides, json_file):
     """
     config = make_config(preset, overrides)
     console = Console(highlight=False)
-    with _figures(json_file) as write:
+    with figures_file(json_file) as write:
         try:
             with items_bar(console, "simulate", total=len(RUNS)) as done:
                 figures = measure_datapath(config, progress=done)
@@ -87,25 +85,8 @@ def datapath(preset, overrides, json_file):
     for table in datapath_tables(result):
         console.print(table)
     console.print(MEASURED)
-    _end(json_file, datapath_problems(result))
+    end_figures(json_file, datapath_problems(result))
 
 
 def _parts(room: str) -> list[str]:
     return [name for name, within in PARTS.items() if within == room]
-
-
-@contextlib.contextmanager
-def _figures(json_file: Path | None):
-    """Give a function that writes a result; the file is opened first, and appears at the end."""
-    if json_file is None:
-        yield lambda result: None
-        return
-    with whole_file(json_file) as file:
-        yield lambda result: file.write(json.dumps(result, indent=2).encode() + b"\n")
-
-
-def _end(json_file: Path | None, problems: list[str]):
-    if json_file:
-        click.echo(f"figures: {json_file}")
-    if problems:
-        raise click.ClickException("; ".join(problems))

@@ -1,7 +1,5 @@
 """``mrcnic sim campaign``: transfers drawn by lot, with everything going wrong."""
 
-import contextlib
-import json
 import os
 import random
 import time
@@ -15,15 +13,11 @@ from mrcnic.hdl.config import PRESETS
 from mrcnic.sim.report.campaign import campaign_table
 from mrcnic.sim.scenarios.campaign import batches, local_workers, run_campaign
 from mrcnic.sim.scenarios.cluster import cluster_workers
-from mrcnic.sim.scenarios.run import build
 
-from .output import whole_file
-from .progress import items_bar, steps
+from .output import end_figures, figures_file
+from .progress import build_steps, items_bar
 
 __all__ = ["campaign"]
-
-#: Steps of a build, in words.
-_STEPS = {"generate": "generate Verilog", "compile": "compile"}
 
 #: Seeds are drawn from so many, if none is given.
 _SEEDS = 1 << 32
@@ -53,8 +47,7 @@ def campaign(runs, jobs, scheduler, seed, first, presets, json_file):
                 f"there is no preset {preset}; the presets are {', '.join(PRESETS)}"
             )
     console = Console(highlight=False)
-    with contextlib.ExitStack() as outputs:
-        json_output = json_file and outputs.enter_context(whole_file(json_file))
+    with figures_file(json_file) as write:
         began = time.monotonic()
         try:
             reports = _run(
@@ -68,22 +61,17 @@ def campaign(runs, jobs, scheduler, seed, first, presets, json_file):
         except RuntimeError as error:
             raise click.ClickException(str(error)) from None
         seconds = time.monotonic() - began
-        if json_file:
-            figures = {"seed": seed, "seconds": seconds, "runs": [asdict(r) for r in reports]}
-            json_output.write(json.dumps(figures, indent=2).encode() + b"\n")
+        write({"seed": seed, "seconds": seconds, "runs": [asdict(r) for r in reports]})
 
     title = f"campaign, preset {', '.join(presets)}, seed {seed}, {seconds:,.0f} s"
     console.print(campaign_table(reports, title=title))
-    if json_file:
-        click.echo(f"figures: {json_file}")
-    if failed := [report for report in reports if report.problems]:
-        raise click.ClickException(f"{len(failed)} of {len(reports)} runs failed")
+    failed = sum(bool(report.problems) for report in reports)
+    end_figures(json_file, [f"{failed} of {len(reports)} runs failed"] if failed else [])
 
 
 def _run(presets, found_workers, console: Console, *, seed: int, first: int, runs: int) -> list:
     for preset in dict.fromkeys(presets):
-        with steps(console) as begin:
-            build(PRESETS[preset], simulator="verilator", progress=lambda step: begin(_STEPS[step]))
+        build_steps(console, PRESETS[preset])
     reports = []
     with found_workers as workers, items_bar(console, "campaign", total=runs) as done:
         work = batches(presets, seed=seed, first=first, runs=runs, jobs=workers.jobs)

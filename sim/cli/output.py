@@ -1,6 +1,7 @@
 """Files that are written whole or not at all."""
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import click
 
-__all__ = ["whole_file", "whole_folder"]
+__all__ = ["end_figures", "figures_file", "whole_file", "whole_folder"]
 
 
 @contextlib.contextmanager
@@ -69,3 +70,21 @@ def _writing(path: Path):
         yield
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def figures_file(json_file: Path | None):
+    """Give a function that writes a result; the file is opened first, and appears at the end."""
+    if json_file is None:
+        yield lambda result: None
+        return
+    with whole_file(json_file) as file:
+        yield lambda result: file.write(json.dumps(result, indent=2).encode() + b"\n")
+
+
+def end_figures(json_file: Path | None, problems: list[str]):
+    """Tell where the figures are, and end with 1 if there are problems."""
+    if json_file:
+        click.echo(f"figures: {json_file}")
+    if problems:
+        raise click.ClickException("; ".join(problems))

@@ -13,7 +13,14 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-__all__ = ["items_bar", "octets_bar", "steps"]
+from mrcnic.hdl.config import NicConfig
+from mrcnic.sim.bench.build import Build
+from mrcnic.sim.scenarios.run import build
+
+__all__ = ["build_steps", "items_bar", "octets_bar", "steps"]
+
+#: Steps of a build, in words.
+_STEPS = {"generate": "generate Verilog", "compile": "compile"}
 
 _NAME = TextColumn("{task.description:<20}")
 
@@ -37,6 +44,16 @@ def steps(console: Console):
 
         yield begin
         end()
+
+
+def build_steps(
+    console: Console, config: NicConfig, *, simulator: str = "verilator", trace: bool = False
+) -> Build:
+    """Build two NICs, or find them built, and show the steps."""
+    with steps(console) as begin:
+        return build(
+            config, simulator=simulator, trace=trace, progress=lambda step: begin(_STEPS[step])
+        )
 
 
 @contextlib.contextmanager

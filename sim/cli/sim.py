@@ -3,12 +3,13 @@
 import click
 
 from .campaign import campaign
+from .loss_sweep import loss_sweep
 from .transfer import transfer
 
 __all__ = ["sim"]
 
 #: Commands of the group, each an experiment.
-_SCENARIOS = (transfer, campaign)
+_SCENARIOS = (transfer, campaign, loss_sweep)
 
 
 @click.group(epilog="Example: mrcnic sim transfer --size 1MiB --drop 0.01")

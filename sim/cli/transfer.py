@@ -13,18 +13,15 @@ from rich.console import Console
 from mrcnic.sim.bench.runner import SIMULATORS
 from mrcnic.sim.fabric.linux.namespaces import check_support
 from mrcnic.sim.report.transfer import plot_transfer, problems, transfer_tables
-from mrcnic.sim.scenarios.run import build, simulate
+from mrcnic.sim.scenarios.run import simulate
 from mrcnic.sim.scenarios.transfer import FABRICS, TransferSpec
 
 from .options import config_options, make_config, parse_size
 from .output import whole_file, whole_folder
-from .progress import octets_bar, steps
+from .progress import build_steps, octets_bar
 from .waveforms import trace_file
 
 __all__ = ["transfer"]
-
-#: Steps of a build, in words.
-_STEPS = {"generate": "generate Verilog", "compile": "compile"}
 
 
 @click.command(epilog="Example: mrcnic sim transfer --size 4MiB --drop 0.01 --fail p0t10@60us")
@@ -144,13 +141,7 @@ def _psn(text: str | None) -> int | None:
 def _run(spec: TransferSpec, simulator: str, console: Console, trace: Path | None) -> dict:
     if spec.fabric == "linux":
         check_support()  # who waits for a build is not told only then
-    with steps(console) as begin:
-        pair = build(
-            spec.config,
-            simulator=simulator,
-            trace=trace is not None,
-            progress=lambda step: begin(_STEPS[step]),
-        )
+    pair = build_steps(console, spec.config, simulator=simulator, trace=trace is not None)
     with octets_bar(console, "transfer", total=spec.octets) as done:
         began = time.monotonic()
         result = simulate(

@@ -97,7 +97,7 @@ def test_kernel_that_cannot_be_the_fabric_is_told_before_the_build(run, tmp_path
         raise RuntimeError("the linux fabric needs root")
 
     monkeypatch.setattr(transfer, "check_support", fail)
-    monkeypatch.setattr(transfer, "build", lambda *_, **__: pytest.fail("was built"))
+    monkeypatch.setattr(transfer, "build_steps", lambda *_, **__: pytest.fail("was built"))
     assert refusal(run(*SIZE, "--fabric", "linux"), 1) == "the linux fabric needs root"
 
 

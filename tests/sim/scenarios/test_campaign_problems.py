@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from mrcnic.sim.bench.build import Build
-from mrcnic.sim.cli import campaign as command
+from mrcnic.sim.cli import progress
 from mrcnic.sim.cli.main import cli
 from mrcnic.sim.report.campaign import run_problems
 from mrcnic.sim.scenarios import campaign
@@ -98,7 +98,7 @@ def simulated(monkeypatch, tmp_path):
 
         (tmp_path / "events.json").write_text("[]")
         pair = Build(tmp_path, "verilator", fresh=False)
-        for module in (campaign, command):
+        for module in (campaign, progress):
             monkeypatch.setattr(module, "build", lambda *_, **__: pair)
         monkeypatch.setattr(campaign, "simulate", simulate)
 
