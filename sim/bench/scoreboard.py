@@ -57,7 +57,7 @@ class Scoreboard:
     def arrived(self, packet: Packet):
         """Take a packet that the receiving NIC is given."""
         responder = self._qps.get(packet.dqp)
-        if responder is None or packet.opcode not in _WRITES:
+        if responder is None or packet.opcode not in _WRITES or packet.trimmed:
             return
         meth, reth = packet.extensions["meth"], packet.extensions["reth"]
         verdict, _ = responder.on_write(

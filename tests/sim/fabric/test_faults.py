@@ -1,7 +1,17 @@
+import random
+
 import pytest
 
 from mrcnic.sim.fabric.fabric import Fabric
-from mrcnic.sim.fabric.faults import Fault, delay_if, drop_if, duplicate_if, parse_fault
+from mrcnic.sim.fabric.faults import (
+    Fault,
+    corrupt_if,
+    corrupted,
+    delay_if,
+    drop_if,
+    duplicate_if,
+    parse_fault,
+)
 from mrcnic.sim.fabric.times import parse_time
 from mrcnic.sim.fabric.topology import default_topology
 
@@ -99,3 +109,28 @@ def test_links_are_worse_for_a_while():
         fabric.advance(time_ps)
         assert (worse.settings.drop, other.settings.drop) == (drop, 0)
         assert worse.up
+
+
+def test_corruption_changes_a_few_bits_or_cuts_the_end(seed):
+    rng = random.Random(seed)
+    frame = rng.randbytes(200)
+    cuts = 0
+    for _ in range(300):
+        changed = corrupted(frame, rng)
+        if len(changed) < len(frame):
+            cuts += 1
+            assert frame.startswith(changed)
+            assert changed
+            continue
+        difference = int.from_bytes(frame) ^ int.from_bytes(changed)
+        assert difference.bit_count() in (1, 2, 3)
+        assert difference.bit_length() - (difference & -difference).bit_length() < 32
+    assert 0 < cuts < 100
+
+
+def test_corrupt_if_leaves_others_alone():
+    meddler = corrupt_if(lambda frame, time_ps, place: frame[0] == 1, random.Random(0))
+    assert meddler(bytes(100), 0, "a0-p0t00") is None
+    ((delay, frame),) = meddler(bytes([1] * 100), 0, "a0-p0t00")
+    assert delay == 0
+    assert frame != bytes([1] * 100)
