@@ -51,6 +51,8 @@ class Requester:
         Identifier and status of each work request that has ended, in order.
     resends : :class:`int`
         Packets sent again.
+    in_flight_octets : :class:`int`
+        What counts against the congestion window.
     """
 
     def __init__(self, qp: QueuePair, spray: Spray):
@@ -58,12 +60,15 @@ class Requester:
         self.spray = spray
         self.next_psn = qp.tx_psn
         self.cack = psn_add(qp.tx_psn, -1)
+        #: By PSN, in the order of sending: the oldest first.
         self.flights: dict[int, Flight] = {}
+        self.in_flight_octets = 0
         self.completions: list[tuple[int, str]] = []
         self.resends = 0
         self.spurious = 0
         self.failed: str | None = None
         self._packets: deque[Write] = deque()  # cut, not sent
+        self._due: set[int] = set()  # PSNs to be sent again
         self._open: deque[WorkRequest] = deque()
         self._msn = 0
         self._rqmsn = 0
@@ -118,11 +123,6 @@ class Requester:
         """Whether every work request has ended."""
         return not self._open
 
-    @property
-    def in_flight_octets(self) -> int:
-        """What counts against the congestion window."""
-        return sum(flight.octets for flight in self.flights.values())
-
     # ---- time ------------------------------------------------------------------------------------
 
     @property
@@ -136,12 +136,14 @@ class Requester:
         if self.failed:
             return
         threshold = self.qp.base_rtt_ns * 5 // 4 + self.qp.target_delay_ns
-        reverse_works = self._highest_stamp
+        rto = self.rto_ns
         timed_out = False
         for psn, flight in self.flights.items():
-            if flight.resend or flight.stamp < 0:
-                continue
             age = now_ns - flight.sent_ns
+            if age <= min(threshold, rto):
+                break  # all others were sent later
+            if flight.resend:
+                continue
             if is_lost(
                 stamp=flight.stamp,
                 highest_stamp=self._highest_stamp,
@@ -150,17 +152,22 @@ class Requester:
                 threshold_ns=threshold,
                 waived=self._waived,
             ):
-                flight.resend = True
+                self._give_up(psn, flight)
                 self.spray.blame(flight.ev_index, now_ns)
-            elif age > self.rto_ns:
+            elif age > rto:
                 timed_out = True
-                if reverse_works > flight.stamp:
-                    flight.resend = True
+                if self._highest_stamp > flight.stamp:
+                    self._give_up(psn, flight)
                     self.spray.blame(flight.ev_index, now_ns)
                 elif psn == psn_add(self.cack, 1):
-                    flight.resend = True
+                    self._give_up(psn, flight)
         if timed_out:
             self._charge(now_ns)
+
+    def _give_up(self, psn: int, flight: Flight):
+        """Have a packet sent again."""
+        flight.resend = True
+        self._due.add(psn)
 
     def _charge(self, now_ns: int):
         if now_ns - self._charged_ns < self.rto_ns:
@@ -179,6 +186,8 @@ class Requester:
         self._open.clear()
         self._packets.clear()
         self.flights.clear()
+        self._due.clear()
+        self.in_flight_octets = 0
 
     # ---- sending ---------------------------------------------------------------------------------
 
@@ -189,19 +198,15 @@ class Requester:
         if probe := self.spray.probe(now_ns, usable=usable):
             ev, probe_id = probe
             return Probe(probe_id=probe_id, ev_index=ev, sent_ns=now_ns)
-        due = [
-            psn
-            for psn, flight in self.flights.items()
-            if flight.resend and now_ns >= flight.not_before_ns
-        ]
-        if due:
+        if due := [psn for psn in self._due if now_ns >= self.flights[psn].not_before_ns]:
             psn = min(due, key=lambda psn: psn_difference(psn, self.cack))
             return self._launch(psn, now_ns, usable)
         if self._may_send_new():
             packet = self._packets.popleft()
             psn = self.next_psn
             self.next_psn = psn_add(psn, 1)
-            self.flights[psn] = Flight(packet, self._nominal(packet))
+            self.flights[psn] = flight = Flight(packet, self._nominal(packet))
+            self.in_flight_octets += flight.octets
             if packet.immediate is not None:
                 self._immediate_psns.append(psn)
             return self._launch(psn, now_ns, usable)
@@ -224,7 +229,8 @@ class Requester:
         return _NOMINAL_HEADERS + immediate + len(packet.payload) + -len(packet.payload) % 4
 
     def _launch(self, psn: int, now_ns: int, usable) -> Write:
-        flight = self.flights[psn]
+        self.flights[psn] = flight = self.flights.pop(psn)  # now the last in the order of sending
+        self._due.discard(psn)
         again = flight.sends > 0
         flight.ev_index = self.spray.pick(usable=usable, avoid=flight.ev_index if again else None)
         flight.stamp = self._stamp
@@ -245,9 +251,7 @@ class Requester:
         return Write(**fields)
 
     def _tail_probe(self, now_ns: int, usable) -> Probe | None:
-        waiting = any(not flight.resend for flight in self.flights.values()) or (
-            self._open and not self._packets
-        )
+        waiting = len(self.flights) > len(self._due) or (self._open and not self._packets)
         quiet = now_ns - self._last_send_ns > self.qp.base_rtt_ns * 3 // 2
         if self._probe and now_ns - self._probe[2] <= self.rto_ns:
             return None
@@ -275,12 +279,13 @@ class Requester:
             self.spray.skip(sack.ev_index)
         elif sack.mark is Mark.BAD:
             self.spray.blame(sack.ev_index, now_ns)
+        for ahead in range(psn_difference(sack.cack, self.cack)):
+            self._acknowledge(psn_add(self.cack, ahead + 1))
         base = psn_add(sack.cack, sack.offset)
-        arrived = {psn_add(base, n) for n in range(64) if sack.bitmap >> n & 1}
-        for psn in list(self.flights):
-            if psn in arrived or psn_difference(psn, sack.cack) <= 0:
-                flight = self.flights.pop(psn)
-                self._highest_stamp = max(self._highest_stamp, flight.stamp)
+        bitmap = sack.bitmap
+        while bitmap:
+            self._acknowledge(psn_add(base, bitmap.bit_length() - 1))
+            bitmap ^= 1 << bitmap.bit_length() - 1
         if psn_difference(sack.cack, self.cack) > 0:
             self.cack = sack.cack
             self._retries = 0
@@ -293,6 +298,12 @@ class Requester:
         elif sack.probe_id & 0xFF >= ProbeKind.PATH:
             self.spray.answer(sack.probe_id, now_ns, marked=sack.mark is Mark.SKIP)
 
+    def _acknowledge(self, psn: int):
+        if flight := self.flights.pop(psn, None):
+            self.in_flight_octets -= flight.octets
+            self._due.discard(psn)
+            self._highest_stamp = max(self._highest_stamp, flight.stamp)
+
     def on_nack(self, nack: Nack, now_ns: int):
         """Take a NACK; one for a packet that is not under way is ignored."""
         flight = self.flights.get(nack.psn)
@@ -301,7 +312,7 @@ class Requester:
         if nack.reason == NackReason.UNEXPECTED:
             self._fail("REMOTE_ERROR")
             return
-        flight.resend = True
+        self._give_up(nack.psn, flight)
         if nack.reason == NackReason.TRIMMED:
             self.spray.skip(nack.ev_index)
         elif nack.reason != NackReason.TRIMMED_LASTHOP:
