@@ -66,6 +66,8 @@ class Network:
         Drivers, by name of the host, once :meth:`configure` has run.
     scoreboard : :class:`~mrcnic.sim.bench.scoreboard.Scoreboard`
         Model of B.
+    calm_ps : :class:`int`
+        Time of the last failure, or of the end of one.
     """
 
     def __init__(self, config: NicConfig, spec: dict, event_names: Sequence[str]):
@@ -81,6 +83,7 @@ class Network:
         self.mtu = spec["mtu"] or config.mtu
         self.nics: dict[str, Nic] = {}
         self.scoreboard: Scoreboard | None = None
+        self.calm_ps = 0
         self.misfortune = Misfortune(
             spec, entrances={link.name for link in self.fabric.links.values() if link.from_host}
         )
@@ -103,9 +106,11 @@ class Network:
 
     def begin(self, now_ps: int):
         """Start the clock of the failures: their times count from here."""
+        self.calm_ps = now_ps
         for failure in self.spec["failures"]:
             for fault in parse_fault(failure, self.topology):
                 self.fabric.add_fault(replace(fault, time_ps=fault.time_ps + now_ps))
+                self.calm_ps = max(self.calm_ps, fault.time_ps + now_ps)
 
     async def configure(
         self, hosts: dict[str, SimulatedHost], *, target: int, octets: int, content: bytes

@@ -146,8 +146,8 @@ def test_first_flight(answers, short):
 def test_flights_fit_window_slots_and_time():
     sizes = {"qps": 1, "mtu": 256, "cwnd": 10**6, "mpr": 1}
     sim, tiny = PRESETS["sim"], PRESETS["tiny"]
-    assert flight_packets(sim, **sizes) == 128
-    assert flight_packets(sim, **{**sizes, "mpr": 4}) == 64_000 // 348
-    assert flight_packets(tiny, **sizes) == 16
+    assert flight_packets(sim, **sizes) == 19_200 // 348
+    assert flight_packets(sim, **{**sizes, "mpr": 4}) == 19_200 // 348
+    assert flight_packets(tiny, **sizes) == 2_400 // 348
     assert flight_packets(sim, **{**sizes, "cwnd": 3000}) == 3000 // 348
     assert flight_packets(sim, **{**sizes, "cwnd": 256}) == 1
