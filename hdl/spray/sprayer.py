@@ -169,7 +169,7 @@ class Sprayer(wiring.Component):
 
         placed = scheduler.placed
         m.d.comb += self.picked_valid.eq(placed.valid)
-        for name in ("qp", "opcode", "psn", "slot", "octets"):
+        for name in ("qp", "opcode", "psn", "slot", "octets", "fixed"):
             m.d.comb += self.picked[name].eq(placed.request[name])
         m.d.comb += self.picked.ev_index.eq(placed.ev_index)
         m.d.comb += self.picked.plane.eq(placed.plane)

@@ -194,8 +194,11 @@ def test_a_fixed_path_is_taken_whatever_its_state():
         for ev_index in (9, 3, 5, 15):
             (pick,) = await bench.send(ctx, 0, fixed=1, avoid_ev=ev_index)
             assert (pick.ev_index, pick.plane) == (ev_index, ev_index // 8)
+            assert pick.fixed, "it is told, or a probe of a path would count as a send of the QP"
         # It counts for no turn.
-        used = [p.ev_index for p in await bench.send(ctx, 0, 7)]
+        picks = await bench.send(ctx, 0, 7)
+        assert not any(pick.fixed for pick in picks)
+        used = [pick.ev_index for pick in picks]
         assert sorted(used) == [0, 1, 2, 4, 5, 6, 7]
         assert bench.events["tx_fixed_dropped"] == 0
 
