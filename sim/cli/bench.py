@@ -8,6 +8,7 @@ from rich.console import Console
 from mrcnic.sim.measure.area import measure_areas
 from mrcnic.sim.measure.blocks import PARTS, room_counts
 from mrcnic.sim.measure.datapath import RUNS, measure_datapath
+from mrcnic.sim.measure.engine import ENGINE_AREAS, ENGINE_RUNS, measure_engine
 from mrcnic.sim.measure.synthesis import check_yosys
 from mrcnic.sim.report.area import COUNTED, area_problems, area_result, area_tables
 from mrcnic.sim.report.datapath import (
@@ -15,6 +16,12 @@ from mrcnic.sim.report.datapath import (
     datapath_problems,
     datapath_result,
     datapath_tables,
+)
+from mrcnic.sim.report.engine import (
+    ENGINE_MEASURED,
+    engine_problems,
+    engine_result,
+    engine_tables,
 )
 
 from .options import config_options, make_config
@@ -86,6 +93,42 @@ def datapath(preset, overrides, json_file):
         console.print(table)
     console.print(MEASURED)
     end_figures(json_file, datapath_problems(result))
+
+
+@bench.command(epilog="Example: mrcnic bench engine --preset sim --no-area")
+@config_options(default="100g")
+@click.option("--no-area", is_flag=True, help="Do not synthesise the rooms as well.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="File for the figures.")
+def engine(preset, overrides, no_area, json_file):
+    """Simulate the engine's rooms with packets back to back; print cycles, rates and area.
+
+    Ends with 1 if a packet, a pick or an acknowledgement takes more cycles than it may.
+    """
+    config = make_config(preset, overrides)
+    console = Console(highlight=False)
+    areas = None
+    with figures_file(json_file) as write:
+        try:
+            yosys = "" if no_area else check_yosys()
+            with items_bar(console, "simulate", total=len(ENGINE_RUNS)) as done:
+                figures = measure_engine(config, progress=done)
+            if not no_area:
+                with items_bar(console, "synthesise", total=len(ENGINE_AREAS)) as done:
+                    found = measure_areas(ENGINE_AREAS, config, progress=done)
+                areas = area_result(found, counts=room_counts(config), preset=preset, yosys=yosys)
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from None
+        result = {**engine_result(figures, preset=preset), "areas": areas}
+        write(result)
+    for table in engine_tables(result):
+        console.print(table)
+    console.print(ENGINE_MEASURED)
+    problems = engine_problems(result)
+    if areas:
+        for table in area_tables(areas):
+            console.print(table)
+        problems += area_problems(areas)
+    end_figures(json_file, problems)
 
 
 def _parts(room: str) -> list[str]:

@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from mrcnic.sim.cli import bench
 from mrcnic.sim.cli.main import cli
 from mrcnic.sim.measure.datapath import Figure
+from mrcnic.sim.measure.engine import EngineFigure
 from mrcnic.sim.measure.netlist import Area, Depth
 from mrcnic.sim.measure.synthesis import Synthesis
 
@@ -21,7 +22,7 @@ def test_an_unknown_block_is_told_with_those_there_are():
     assert "egress.srv6_inserter" in result.output
 
 
-@pytest.mark.parametrize("command", ["area", "datapath"])
+@pytest.mark.parametrize("command", ["area", "datapath", "engine"])
 def test_an_unknown_preset(command):
     result = run(command, "--preset", "huge")
     assert result.exit_code == 2
@@ -81,3 +82,21 @@ def test_datapath_ends_with_1_if_a_figure_misses(monkeypatch, tmp_path):
     result = run("datapath")
     assert result.exit_code == 1
     assert "parse, SRv6, 122 octets: 7 cycles, more than 6" in result.output
+
+
+def test_engine_with_the_area_of_its_rooms(areas, monkeypatch, tmp_path):
+    file = tmp_path / "engine.json"
+    figures = [EngineFigure("pick", 1, 7, 3.0)]
+    monkeypatch.setattr(bench, "measure_engine", lambda config, *, progress: figures)
+    result = run("engine", "--json", str(file))
+    assert result.exit_code == 0, result.output
+    found = json.loads(file.read_text())
+    assert list(found["areas"]["blocks"]) == ["spray.sprayer", "health.room", "health.port_monitor"]
+    areas.append("spray.sprayer")
+    figures.append(EngineFigure("pick", 8, 7, 1.5))
+    result = run("engine")
+    assert result.exit_code == 1
+    assert "pick, 8 QPs: 1.50 cycles each, more than 1" in result.output
+    assert "spray.sprayer has 9 LUT levels" in result.output
+    result = run("engine", "--no-area")
+    assert "spray.sprayer" not in result.output
