@@ -9,6 +9,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import ReceiveCompletion
 from mrcnic.hdl.descriptor.outcome import Completion
 from mrcnic.hdl.descriptor.outwards import WorkRequest
+from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
 
 __all__ = ["AxiLiteRegisters", "Host", "PlainStream"]
 
@@ -97,6 +98,9 @@ class Host:
         self.work = PlainStream(dut, f"{side}_s_axis_wr", WorkRequest(config))
         self.completions = PlainStream(dut, f"{side}_m_axis_cq", Completion(config))
         self.received = PlainStream(dut, f"{side}_m_axis_rq", ReceiveCompletion(config))
+        self.ev_news = PlainStream(dut, f"{side}_m_axis_evn", EvNews(config))
+        self.ev_queries = PlainStream(dut, f"{side}_s_axis_evq", EvQuery(config))
+        self.ev_answers = PlainStream(dut, f"{side}_m_axis_eva", EvAnswer())
         # What no bench is interested in: inputs that stay at zero, and outputs that are let go.
         idle = ("evo", "evq", "epr")
         self._quiet = [getattr(dut, f"{side}_s_axis_{n}_{pin}") for n in idle for pin in _INPUT]

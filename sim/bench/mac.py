@@ -38,6 +38,15 @@ class Mac:
         Octets per beat.
     rate_bps : :class:`int`
         Rate of the wire.
+
+    Attributes
+    ----------
+    underruns, tx_beats : :class:`int`
+        Idle beats inside frames from the NIC; beats of them.
+    began_ps : :class:`int`
+        When the first beat of the latest frame left the NIC.
+    signs : list of (:class:`int`, :class:`bool`)
+        Times at which the status pins began to be good, or no longer were.
     """
 
     def __init__(self, dut, *, side: str, port: int, beat_octets: int, rate_bps: int):
@@ -63,6 +72,8 @@ class Mac:
         self._driving = False
         self.underruns = 0
         self.tx_beats = 0
+        self.began_ps = 0
+        self.signs: list[tuple[int, bool]] = []
 
     def reset(self):
         """Drive every input of the port to a defined value; the link is up, without heartbeat."""
@@ -83,6 +94,9 @@ class Mac:
 
     def _show(self, now_ps):
         pins = self._link.at(now_ps)
+        good = bool(pins.aligned and not pins.local_fault and not pins.remote_fault)
+        if not self.signs or self.signs[-1][1] != good:
+            self.signs.append((now_ps, good))
         for name, handle in self._status.items():
             if name != "heartbeat":
                 handle.value = getattr(pins, name)
@@ -106,6 +120,7 @@ class Mac:
             return None
         self.tx_beats += 1
         if not self._octets:
+            self.began_ps = now_ps
             self._started_at = max(now_ps, self._free_at)
         count = int(keep.value).bit_count()
         self._octets += int(data.value).to_bytes(self.beat_octets, "little")[:count]

@@ -5,6 +5,7 @@ from collections import Counter
 
 from mrcnic.hdl.wire.opcodes import Opcode
 from mrcnic.hdl.wire.psn import psn_difference
+from mrcnic.sim.codec.entropy import EvFields
 from mrcnic.sim.codec.errors import PacketError
 from mrcnic.sim.codec.packet import Packet
 from mrcnic.sim.codec.transit import marked, trimmed
@@ -26,7 +27,8 @@ class Misfortune:
     ----------
     spec : :class:`dict`
         ``drop``, ``duplicate``, ``reorder``, ``corrupt``, ``trim``, ``mark``, ``drop_sacks``,
-        ``losses`` and ``seed`` of a :class:`~mrcnic.sim.scenarios.transfer.TransferSpec`.
+        ``losses``, ``dead_evs`` and ``seed`` of a
+        :class:`~mrcnic.sim.scenarios.transfer.TransferSpec`.
     entrances : set of :class:`str`
         Names of the links into the fabric.
     """
@@ -39,14 +41,25 @@ class Misfortune:
         self._qp_of: dict[int, int] = {}
         self._left = {(kind, qp, packet): times for kind, qp, packet, times in spec["losses"]}
         self._seen: Counter = Counter()
+        self._to_receiver: set[int] = set()
+        self._dead: list[tuple[int, int, int]] = []
         self._stopped = False
+
+    def begin(self, now_ps: int):
+        """Start the clock of the times in ``spec``."""
+        self._dead = [
+            (ev, now_ps + round(first_us * 1e6), now_ps + round(last_us * 1e6))
+            for ev, first_us, last_us in self.spec["dead_evs"]
+        ]
 
     def stop(self):
         """Leave all packets alone from now on."""
         self._stopped = True
 
-    def add(self, qp: int, *, dqp: int, first_psn: int):
-        """Tell the QP of packets whose BTH names ``dqp``."""
+    def add(self, qp: int, *, dqp: int, first_psn: int, to_receiver: bool):
+        """Tell the QP of packets whose BTH names ``dqp``, and whether they are the sender's."""
+        if to_receiver:
+            self._to_receiver.add(dqp)
         self._qp_of[dqp] = qp
         self._first_psn[dqp] = first_psn
 
@@ -55,6 +68,8 @@ class Misfortune:
         if self._stopped or place not in self.entrances:
             return None
         if self._left and self._is_chosen(frame):
+            return ()
+        if self._dead and self._is_on_dead_path(frame, time_ps):
             return ()
         if self._happens("drop"):
             return ()
@@ -83,6 +98,13 @@ class Misfortune:
             return Packet.decode(frame).opcode == Opcode.SACK
         except PacketError:
             return False
+
+    def _is_on_dead_path(self, frame: bytes, time_ps: int) -> bool:
+        dead = {ev for ev, first, last in self._dead if first <= time_ps < last}
+        if not dead:
+            return False
+        packet = Packet.decode(frame)
+        return packet.dqp in self._to_receiver and EvFields.unpack(packet.ev).index in dead
 
     def _is_chosen(self, frame: bytes) -> bool:
         packet = Packet.decode(frame)

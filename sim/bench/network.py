@@ -52,8 +52,8 @@ class Network:
         Sizes of both NICs.
     spec : :class:`dict`
         What is asked for: ``qps``, ``drop``, ``failures``, ``srv6``, ``psn``, ``seed``, ``mtu``,
-        ``fabric``, and where that is ``"linux"``, ``namespaces``: what the names of the switches'
-        namespaces begin with.
+        ``registers``, ``loop_probes``, ``fabric``, and where that is ``"linux"``, ``namespaces``:
+        what the names of the switches' namespaces begin with.
     event_names : sequence of :class:`str`
         Names of the NICs' counters.
 
@@ -107,6 +107,7 @@ class Network:
     def begin(self, now_ps: int):
         """Start the clock of the failures: their times count from here."""
         self.calm_ps = now_ps
+        self.misfortune.begin(now_ps)
         for failure in self.spec["failures"]:
             for fault in parse_fault(failure, self.topology):
                 self.fabric.add_fault(replace(fault, time_ps=fault.time_ps + now_ps))
@@ -163,8 +164,10 @@ class Network:
                 )
             )
             connections.append(Connection(sender=a, receiver=b, rkey=region.rkey))
-            self.misfortune.add(n, dqp=b.attributes.qpn, first_psn=psns[0])
-            self.misfortune.add(n, dqp=a.attributes.qpn, first_psn=psns[1])
+            for end, psn, to_receiver in ((b, psns[0], True), (a, psns[1], False)):
+                self.misfortune.add(
+                    n, dqp=end.attributes.qpn, first_psn=psn, to_receiver=to_receiver
+                )
             self.scoreboard.add(
                 messages.QueuePair(
                     qpn=b.attributes.qpn,
@@ -197,6 +200,8 @@ class Network:
         await nic.write("base_rtt", _BASE_RTT)
         await nic.write("target_delay", _TARGET_DELAY)
         await nic.write("hold_off", _HOLD_OFF)
+        for name, value in self.spec["registers"]:
+            await nic.write(name, value)
         for plane in range(topology.planes):
             addresses = PortAddresses(
                 own_mac=topology.mac(host, plane),
@@ -205,6 +210,8 @@ class Network:
                 usid=topology.nic_usid(host, plane),
             )
             await nic.set_port(plane, addresses)
+            if self.spec["loop_probes"]:
+                await nic.set_loop_probes(plane, topology.self_loop(host, plane))
             await nic.enable_port(plane)
 
     async def _introduce(self, here: Host, there: Host):

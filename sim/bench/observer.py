@@ -14,6 +14,7 @@ from mrcnic.sim.fabric.counters import DropCause
 from .first_flight import FirstFlight
 from .mac import Macs
 from .network import Network
+from .packet_log import PacketLog
 
 __all__ = ["Observer"]
 
@@ -35,6 +36,8 @@ class Observer:
     network : :class:`~mrcnic.sim.bench.network.Network`
     pcap : :class:`str` or None
         Folder for a capture of each port.
+    log : :class:`bool`
+        Keep what happened to every packet.
 
     Attributes
     ----------
@@ -42,10 +45,14 @@ class Observer:
         Frames from a NIC that the codec does not take.
     watcher : :class:`~mrcnic.sim.bench.first_flight.FirstFlight`, optional
         Told of what A sends and receives.
+    log : :class:`~mrcnic.sim.bench.packet_log.PacketLog` or None
+        Every packet.
     """
 
-    def __init__(self, macs: Macs, network: Network, *, pcap: str | None):
+    def __init__(self, macs: Macs, network: Network, *, pcap: str | None, log: bool = False):
         self.network = network
+        self.macs = macs.macs
+        self.log = PacketLog() if log else None
         self.malformed: list[str] = []
         self.watcher: FirstFlight | None = None
         self.packets = Counter()  # by opcode
@@ -82,6 +89,8 @@ class Observer:
             self.malformed.append(f"{port} sent a frame that is malformed: {error}")
             return
         self.packets[packet.opcode] += 1
+        if self.log:
+            self.log.note_sent(port, packet, time_ps, self.macs[port].began_ps)
         if packet.opcode in WRITE_OPCODES:
             plane = self.network.topology.plane_of[port]
             self.resends += packet.retransmission
@@ -89,31 +98,37 @@ class Observer:
             self._per_ev[EvFields.unpack(packet.ev).index] += 1
             self._timeline.append((time_ps, plane, bool(packet.retransmission)))
         if port.startswith(self.network.receiver.name):
-            self.network.scoreboard.said(packet)
+            if self.network.scoreboard:  # ports are tried before there is anything to write
+                self.network.scoreboard.said(packet)
         elif self.watcher:
             self.watcher.sent(packet)
 
     def _received(self, port: str, frame: bytes, time_ps: int):
         self._capture(port, frame, time_ps)
         is_sender = port.startswith(self.network.sender.name)
-        if is_sender and not self.watcher:
+        if is_sender and not self.watcher and not self.log:
             return
         try:
             packet = Packet.decode(frame)
         except PacketError:
             return  # the NIC must drop it as well
+        if self.log:
+            self.log.note_arrived(port, packet, time_ps)
         if is_sender:
-            self.watcher.received(packet)
+            if self.watcher:
+                self.watcher.received(packet)
             return
-        if packet.opcode in WRITE_OPCODES:
+        if packet.opcode in WRITE_OPCODES and not packet.trimmed:
             self._arrivals.append((time_ps, len(packet.payload)))
-        self.network.scoreboard.arrived(packet)
+            self.network.scoreboard.arrived(packet)
 
     def _dropped(self, cause, place: str, time_ps: int, frame: bytes):
         # All that meddles with packets of a transfer is chance.
         name = "random" if cause == DropCause.MEDDLER else cause.value
         self.drops[name] += 1
         self.lost_writes += self._is_write(frame)
+        if self.log:
+            self.log.note_lost(place, frame, time_ps)
 
     @staticmethod
     def _is_write(frame: bytes) -> bool:

@@ -19,6 +19,7 @@ from .host import Host
 from .mac import Mac, Macs
 from .network import Network
 from .observer import Observer
+from .recorder import Recorder
 from .register_writer import RegisterWriter
 from .report import tell
 
@@ -59,6 +60,8 @@ class Transfer:
             spec, len(self.content), mtu=network.mtu, flight=self.flight * network.mtu
         )
         self.statuses: dict[int, str] = {}
+        self.ended_ps: dict[int, int] = {}
+        self.withheld: set[int] = set()  # messages that are not posted, since time is over
         self.source = SOURCE + spec["skew"]
         last = self.messages[-1]
         self.region_octets = last.target + last.octets
@@ -74,7 +77,8 @@ class Transfer:
             clk=dut.mac_clk if config.crossing else dut.clk,
             period_ps=_MAC_PERIOD_PS if config.crossing else self.period_ps,
         )
-        self.observer = Observer(self.macs, network, pcap=spec["pcap"])
+        self.observer = Observer(self.macs, network, pcap=spec["pcap"], log=spec["log"])
+        self.recorder = Recorder(self.hosts, self.macs, self.observer) if spec["log"] else None
         self.connections = []
         self._queues: dict[int, SendQueue] = {}
         self._names: dict[tuple[int, int], int] = {}  # QP and identifier to message
@@ -102,6 +106,10 @@ class Transfer:
         spec, macs = self.spec, self.macs
         began_ps = macs.now_ps
         self.network.begin(began_ps)
+        if self.recorder:
+            self.recorder.begin(
+                [one.sender.index for one in self.connections], sample_us=spec["sample_us"]
+            )
         stalls = [
             cocotb.start_soon(_stall(self.hosts[side], first_us, last_us))
             for side, first_us, last_us in spec["stalls"]
@@ -125,7 +133,10 @@ class Transfer:
         self.network.fabric.close()
         span_ps = ended_ps - began_ps
         octets = len(self.content) - flights * self.flight * self.network.mtu
+        octets -= sum(self.messages[n].octets for n in self.withheld)
+        log = {"log": self.recorder.figures(began_ps=began_ps)} if self.recorder else {}
         return {
+            **log,
             "octets": octets,
             "qps": len(self.connections),
             "finished": finished,
@@ -135,12 +146,17 @@ class Transfer:
             "goodput_gbps": octets * 8e3 / span_ps,
             "occupied_slots": occupied,
             "shortfalls": shortfalls,
+            "completed": [
+                ((time_ps - began_ps) / 1e6, n, self.messages[n].qp, self.statuses[n])
+                for n, time_ps in self.ended_ps.items()
+            ],
             "counters": counters,
             "underruns": sum(mac.underruns for mac in macs.macs.values()),
             **compare(
                 self.messages,
                 self.statuses,
                 self.content,
+                withheld=self.withheld,
                 source=self.source,
                 hosts=self.hosts,
                 receivers=[one.receiver.index for one in self.connections],
@@ -193,15 +209,24 @@ class Transfer:
     # ---- traffic ---------------------------------------------------------------------------------
 
     async def _send(self, numbers: range) -> bool:
-        """Post messages, as fast as the send queues allow; return whether they have ended."""
+        """Post messages, as fast as the send queues allow; return whether they have ended.
+
+        After ``until_us`` no more are posted.
+        """
         a, macs = self.hosts["a"], self.macs
         waiting = [deque() for _ in self.connections]
         for n in numbers:
             waiting[self.messages[n].qp].append(n)
         end = macs.cycles + self.spec["max_cycles"]
         next_news = macs.cycles
-        while len(self.statuses) < numbers.stop and macs.cycles < end:
+        until_us = self.spec["until_us"]
+        until_ps = float("inf") if until_us is None else macs.now_ps + until_us * 1e6
+        while (self._names or any(waiting)) and macs.cycles < end:
             posted = False
+            if macs.now_ps > until_ps:
+                for left in waiting:
+                    self.withheld.update(left)
+                    left.clear()
             for connection, left in zip(self.connections, waiting, strict=True):
                 if left and connection.sender.queue.has_room:
                     await self._post(left.popleft(), connection)
@@ -211,6 +236,7 @@ class Transfer:
                 self._queues[completion.qp].complete(completion.identifier)
                 n = self._names.pop((completion.qp, completion.identifier))
                 self.statuses[n] = completion.status.name
+                self.ended_ps[n] = macs.now_ps
             if macs.cycles >= next_news:
                 next_news = macs.cycles + _NEWS_CYCLES
                 octets = sum(self.messages[n].octets for n in self.statuses)
@@ -218,7 +244,7 @@ class Transfer:
             if not posted:
                 await RisingEdge(a.clk)
         await ClockCycles(a.clk, 50)
-        return len(self.statuses) == numbers.stop
+        return not self._names and not any(waiting)
 
     async def _post(self, n: int, connection):
         message, what = self.messages[n], dict(self.spec["spoiled"]).get(n)

@@ -7,7 +7,7 @@ import click
 
 from mrcnic.hdl.config import PRESETS, NicConfig
 
-__all__ = ["config_options", "make_config", "parse_size"]
+__all__ = ["config_options", "make_config", "parse_numbers", "parse_size"]
 
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -74,3 +74,20 @@ def parse_size(text: str) -> int:
     if not match or not int(match[1]):
         raise click.UsageError(f"--size takes a number of octets such as 4096 or 4MiB, not {text}")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def parse_numbers(text: str) -> list[int]:
+    """Return the numbers that ``text`` names: single ones and ranges, with commas between.
+
+    Examples
+    --------
+    >>> parse_numbers("1-3,7")
+    [1, 2, 3, 7]
+    """
+    numbers = []
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if not match or (match[2] and int(match[2]) < int(match[1])):
+            raise click.UsageError(f"--seeds takes numbers and ranges such as 1-20,33, not {text}")
+        numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return numbers

@@ -4,12 +4,13 @@ import click
 
 from .campaign import campaign
 from .loss_sweep import loss_sweep
+from .scenario import SCENARIO_COMMANDS, scenarios
 from .transfer import transfer
 
 __all__ = ["sim"]
 
 #: Commands of the group, each an experiment.
-_SCENARIOS = (transfer, campaign, loss_sweep)
+_SCENARIOS = (transfer, campaign, loss_sweep, *SCENARIO_COMMANDS, scenarios)
 
 
 @click.group(epilog="Example: mrcnic sim transfer --size 1MiB --drop 0.01")
@@ -21,7 +22,7 @@ def sim():
 def list_scenarios():
     """List what can be simulated."""
     for scenario in _SCENARIOS:
-        click.echo(f"{scenario.name:<12} {scenario.get_short_help_str(100)}")
+        click.echo(f"{scenario.name:<15} {scenario.get_short_help_str(100)}")
 
 
 for _scenario in _SCENARIOS:

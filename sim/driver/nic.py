@@ -151,6 +151,18 @@ class Nic:
         self._check_port(port)
         await self.write(f"port{port}_enable", int(enable))
 
+    async def set_loop_probes(self, port: int, carrier: int | None):
+        """Let a port come up only after probes to the NIC itself have come back by it.
+
+        Parameters
+        ----------
+        carrier : :class:`int`, optional
+            Destination of the probes' outer header; without, the port needs no such proof.
+        """
+        self._check_port(port)
+        await self.write(f"port{port}_loop_carrier", carrier or 0)
+        await self.write(f"port{port}_loop_probes", int(carrier is not None))
+
     async def port_status(self, port: int) -> dict[str, bool]:
         """Return the signs of a port as they are now."""
         self._check_port(port)

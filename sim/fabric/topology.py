@@ -207,6 +207,11 @@ class Topology:
             uplink_slots=0b10,
         )
 
+    def self_loop(self, host: Host, plane: int) -> int:
+        """Return the destination of packets from a port to itself, by the switch next to it."""
+        first = Usid(plane, UsidKind.T0, host.leaf + 1).pack()
+        return carrier(self.block, [first, self.nic_usid(host, plane)])
+
     def evs(self, count: int) -> list[int]:
         """Return an EV profile: values by index, dealt evenly over planes and uplinks.
 

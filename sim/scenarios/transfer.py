@@ -81,6 +81,18 @@ class TransferSpec:
     spoiled : tuple of (:class:`int`, :class:`str`)
         Messages with something wrong: ``"rkey"``, ``"address"`` (beyond the region) or ``"qp"``
         (one that is not there).
+    registers : tuple of (:class:`str`, :class:`int`)
+        Registers of both NICs that are not to be as after reset.
+    loop_probes : :class:`bool`
+        A port comes up only after probes to the NIC itself have come back by it.
+    dead_evs : tuple of (:class:`int`, :class:`float`, :class:`float`)
+        EV of A and two times in microseconds: all that A sends on it is lost between.
+    until_us : :class:`float`, optional
+        No message is posted after this time, whatever there is left.
+    log : :class:`bool`
+        Keep what happened to each packet, each EV and each port.
+    sample_us : :class:`float`, optional
+        Ask for the states of A's EVs again and again, with so much time between.
     """
 
     config: NicConfig
@@ -118,6 +130,12 @@ class TransferSpec:
     register_writes: int = 0
     first_flight: bool = False
     spoiled: tuple[tuple[int, str], ...] = ()
+    registers: tuple[tuple[str, int], ...] = ()
+    loop_probes: bool = False
+    dead_evs: tuple[tuple[int, float, float], ...] = ()
+    until_us: float | None = None
+    log: bool = False
+    sample_us: float | None = None
 
     @property
     def octets(self) -> int:

@@ -34,7 +34,7 @@ def test_cut_with_gaps_immediates_and_flights():
 CONTENT = random.Random(0).randbytes(60)
 
 
-def compared(*, meddle=lambda a, b: None, told=(0, 1, 2), statuses="OK OK OK"):
+def compared(*, meddle=lambda a, b: None, told=(0, 1, 2), statuses="OK OK OK", **rest):
     spec = {**SPEC, "lengths": (10, 20, 30), "immediates": (0,), "gap": 5}
     messages = cut(spec, 60, mtu=256, flight=0)
     a, b = (bytearray(UNTOUCHED * 0x30000) for _ in "ab")
@@ -53,7 +53,7 @@ def compared(*, meddle=lambda a, b: None, told=(0, 1, 2), statuses="OK OK OK"):
     }
     return compare(
         messages, dict(enumerate(statuses.split())), CONTENT, source=SOURCE, hosts=hosts,
-        receivers=[0, 1], model=model,
+        receivers=[0, 1], model=model, **rest,
     )  # fmt: skip
 
 
@@ -63,6 +63,17 @@ def test_all_is_well():
     assert all(result[name] for name in (*good, "immediates_as_modelled"))
     assert result["sha256_sent"] == result["sha256_received"]
     assert (result["failed"], result["wrong_messages"]) == ([], [])
+
+
+def test_what_was_not_posted_leaves_memory_alone():
+    def meddle(a, b):
+        b[TARGET + 40 : TARGET + 70] = UNTOUCHED * 30
+
+    result = compared(meddle=meddle, statuses="OK OK", told=(0, 1), withheld={2})
+    assert result["rest_untouched"]
+    assert result["sha256_sent"] == result["sha256_received"]
+    assert result["messages"] == 2
+    assert not compared(statuses="OK OK", told=(0, 1), withheld={2})["rest_untouched"]
 
 
 @pytest.mark.parametrize("at", [TARGET - 1, TARGET + 10, TARGET + 14, TARGET + 70, 0, SOURCE])
