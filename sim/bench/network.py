@@ -82,6 +82,7 @@ class Network:
         self.fabric = self._make_fabric()
         self.mtu = spec["mtu"] or config.mtu
         self.nics: dict[str, Nic] = {}
+        self._lives: dict[int, int] = {}
         self.scoreboard: Scoreboard | None = None
         self.calm_ps = 0
         self.misfortune = Misfortune(
@@ -144,41 +145,54 @@ class Network:
             spoiled=bool(self.spec["spoiled"]),
         )
 
-        pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
+        self._region = region
+        self._pairs = {name: QueuePairs(nic, profiles[name]) for name, nic in self.nics.items()}
         await gather(
             self._introduce(self.sender, self.receiver),
             self._introduce(self.receiver, self.sender),
         )
-        connections = []
-        for n in range(self.spec["qps"]):
-            psn = self.spec["psn"]
-            psns = [self.rng.randrange(1 << 24) if psn is None else psn for _ in "ab"]
-            ends = [
-                (self.sender, self.receiver, psns[0], psns[1]),
-                (self.receiver, self.sender, psns[1], psns[0]),
-            ]
-            a, b = await gather(
-                *(
-                    pairs[here.name].create(self._attributes(n, here, there, tx, rx))
-                    for here, there, tx, rx in ends
-                )
-            )
-            connections.append(Connection(sender=a, receiver=b, rkey=region.rkey))
-            for end, psn, to_receiver in ((b, psns[0], True), (a, psns[1], False)):
-                self.misfortune.add(
-                    n, dqp=end.attributes.qpn, first_psn=psn, to_receiver=to_receiver
-                )
-            self.scoreboard.add(
-                messages.QueuePair(
-                    qpn=b.attributes.qpn,
-                    remote_qpn=a.attributes.qpn,
-                    rx_psn=psns[0],
-                    mtu=self.mtu,
-                    window=self.config.window,
-                )
-            )
+        connections = [await self._connect(n) for n in range(self.spec["qps"])]
         await self._wait_for_ports()
         return connections
+
+    async def _connect(self, n: int) -> Connection:
+        psn = self.spec["psn"]
+        psns = [self.rng.randrange(1 << 24) if psn is None else psn for _ in "ab"]
+        ends = [
+            (self.sender, self.receiver, psns[0], psns[1]),
+            (self.receiver, self.sender, psns[1], psns[0]),
+        ]
+        a, b = await gather(
+            *(
+                self._pairs[here.name].create(self._attributes(n, here, there, tx, rx))
+                for here, there, tx, rx in ends
+            )
+        )
+        for end, psn, to_receiver in ((b, psns[0], True), (a, psns[1], False)):
+            self.misfortune.add(n, dqp=end.attributes.qpn, first_psn=psn, to_receiver=to_receiver)
+        self.scoreboard.add(
+            messages.QueuePair(
+                qpn=b.attributes.qpn,
+                remote_qpn=a.attributes.qpn,
+                rx_psn=psns[0],
+                mtu=self.mtu,
+                window=self.config.window,
+            )
+        )
+        return Connection(sender=a, receiver=b, rkey=self._region.rkey)
+
+    async def disconnect(self, connection: Connection):
+        """Destroy both ends of a connection, one after the other."""
+        ends = [("a", connection.sender), ("b", connection.receiver)]
+        self.rng.shuffle(ends)
+        for name, qp in ends:
+            await self._pairs[name].destroy(qp)
+
+    async def reconnect(self, connection: Connection) -> Connection:
+        """Make both ends anew in the places of a connection that was destroyed."""
+        index = connection.sender.index
+        self._lives[index] = self._lives.get(index, 0) + 1
+        return await self._connect(index)
 
     async def _set_up(self, simulated: SimulatedHost, host: Host) -> Profiles:
         """Open a NIC, and give it addresses and paths."""
@@ -234,9 +248,11 @@ class Network:
         window = min(8, self.config.window // 128)
         names = ("cwnd", "mpr", "timeout", "linear_count", "exponential_count")
         chosen = {name: self.spec[name] for name in names if self.spec[name] is not None}
+        # Another number in each life, so that late packets of the last one are strangers.
+        number = n + self.config.qps * self._lives.get(n, 0)
         return QpAttributes(
-            qpn=_QPNS[here.name] + n,
-            remote_qpn=_QPNS[there.name] + n,
+            qpn=_QPNS[here.name] + number,
+            remote_qpn=_QPNS[there.name] + number,
             destination=there.address,
             carrier=self._carrier(here, there) if self.spec["srv6"] else None,
             mtu=self.mtu,

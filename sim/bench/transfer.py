@@ -81,6 +81,7 @@ class Transfer:
         self.recorder = Recorder(self.hosts, self.macs, self.observer) if spec["log"] else None
         self.connections = []
         self._queues: dict[int, SendQueue] = {}
+        self._closed: set[int] = set()  # connections that wait to be made anew
         self._names: dict[tuple[int, int], int] = {}  # QP and identifier to message
 
     def _flight(self) -> int:
@@ -115,9 +116,13 @@ class Transfer:
             for side, first_us, last_us in spec["stalls"]
         ]
         writers = self._start_writers()
+        renewals = [cocotb.start_soon(self._renew(*one)) for one in spec["renewals"]]
         flights = len(self.connections) if self.flight else 0
         finished = await self._send(range(len(self.messages) - flights))
         ended_ps = macs.now_ps
+        if finished:
+            for renewal in renewals:
+                await renewal
         for writer, task in writers:
             writer.stop()
             await task
@@ -161,6 +166,7 @@ class Transfer:
                 hosts=self.hosts,
                 receivers=[one.receiver.index for one in self.connections],
                 model=self.network.scoreboard,
+                renewed={qp for qp, _ in spec["renewals"]},
             ),
             **self.observer.figures(evs=self.config.evs, began_ps=began_ps),
         }
@@ -227,8 +233,9 @@ class Transfer:
                 for left in waiting:
                     self.withheld.update(left)
                     left.clear()
-            for connection, left in zip(self.connections, waiting, strict=True):
-                if left and connection.sender.queue.has_room:
+            for k, left in enumerate(waiting):
+                connection = self.connections[k]
+                if left and k not in self._closed and connection.sender.queue.has_room:
                     await self._post(left.popleft(), connection)
                     posted = True
             while a.completed:
@@ -260,6 +267,18 @@ class Transfer:
         )
         self._names[request.qp, request.identifier] = n
         await self.hosts["a"].work.send(**asdict(request))
+
+    async def _renew(self, k: int, time_us: float):
+        """Destroy both ends of a connection at a time from now, and make them anew."""
+        await Timer(round(time_us * 1000), "ns")
+        self._closed.add(k)
+        before = self.connections[k]
+        await self.network.disconnect(before)
+        while not before.sender.queue.is_empty:
+            await RisingEdge(self.hosts["a"].clk)
+        self.connections[k] = now = await self.network.reconnect(before)
+        self._queues[now.sender.index] = now.sender.queue
+        self._closed.discard(k)
 
     async def _fly(self, flights: int) -> list[str]:
         """Let each QP send a window more, in peace; return what is wrong with that."""

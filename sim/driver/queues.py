@@ -48,6 +48,11 @@ class SendQueue:
         """Whether another request can be posted."""
         return len(self._under_way) < self.depth
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that was posted has ended."""
+        return not self._under_way
+
     def post(
         self,
         *,

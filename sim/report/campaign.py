@@ -21,7 +21,9 @@ _FORBIDDEN = (
 )
 
 
-def run_problems(result: dict, *, spoiled: dict[int, str], is_cut_off: bool) -> list[str]:
+def run_problems(
+    result: dict, *, spoiled: dict[int, str], is_cut_off: bool, renewed: set[int]
+) -> list[str]:
     """Return what went wrong in a run, a sentence each.
 
     Parameters
@@ -32,6 +34,8 @@ def run_problems(result: dict, *, spoiled: dict[int, str], is_cut_off: bool) -> 
         Messages with something wrong, and what.
     is_cut_off : :class:`bool`
         No path was left, so that QPs may fail.
+    renewed : set of :class:`int`
+        QPs that were destroyed in between, with what was under way.
     """
     found = violations(result)
     if result["wrong_messages"]:
@@ -40,7 +44,11 @@ def run_problems(result: dict, *, spoiled: dict[int, str], is_cut_off: bool) -> 
         numbers = range(qp, result["messages"], result["qps"])
         statuses = [result["statuses"][n] for n in numbers]
         wrong = {n: spoiled[n] for n in numbers if n in spoiled}
-        if result["finished"] and not _is_explained(statuses, list(numbers), wrong, is_cut_off):
+        if qp in renewed:
+            is_explained = set(statuses) <= {"OK", "FLUSHED", "REFUSED"}
+        else:
+            is_explained = _is_explained(statuses, list(numbers), wrong, is_cut_off)
+        if result["finished"] and not is_explained:
             found.append(f"QP {qp} ends its messages with {', '.join(map(str, statuses))}")
     written = sum(
         count

@@ -140,7 +140,12 @@ def _report(batch: Batch, run: Run, news: list[dict], reason: str | None) -> Run
         *interrupted, outcome = outcomes
         for before in interrupted:
             problems += [*before["scoreboard_faults"], *before["malformed"]]
-        problems += run_problems(outcome, spoiled=dict(run.spec.spoiled), is_cut_off=run.is_cut_off)
+        problems += run_problems(
+            outcome,
+            spoiled=dict(run.spec.spoiled),
+            is_cut_off=run.is_cut_off,
+            renewed={qp for qp, _ in run.spec.renewals},
+        )
         figures = {
             "octets": outcome["octets"],
             "packets": outcome["packets"],

@@ -70,6 +70,7 @@ def draw_run(preset: str, *, seed: int, number: int) -> Run:
     if fate == 1:
         spoiled = ((rng.randrange(len(lengths)), rng.choice(["rkey", "address", "qp"])),)
         qps = min(qps, config.qps - 1)  # for the QP that is not there
+    renewals = _renewals(rng, qps) if fate > 1 else ()
     spec = TransferSpec(
         config=config,
         qps=qps,
@@ -88,9 +89,11 @@ def draw_run(preset: str, *, seed: int, number: int) -> Run:
         skew=rng.randrange(64),
         failures=failures,
         stalls=_stalls(rng),
-        register_writes=rng.choice([0, 30]),
+        # Not both: a row is written in several steps, and nobody else may write one meanwhile.
+        register_writes=0 if renewals else rng.choice([0, 30]),
         first_flight=fate > 1,
         spoiled=spoiled,
+        renewals=renewals,
         **{
             name: rng.uniform(0, most) if rng.random() < often else 0.0
             for name, (most, often) in _CHANCES.items()
@@ -149,6 +152,13 @@ def _end_of_all(rng: random.Random, topology: Topology) -> tuple[str, ...]:
     """Draw when and where the last path dies."""
     host = rng.choice(["a", "b"])
     return tuple(f"{host}{plane}@{rng.randint(1, 12)}us" for plane in range(topology.planes))
+
+
+def _renewals(rng: random.Random, qps: int) -> tuple[tuple[int, float], ...]:
+    """Draw QPs that are destroyed and made anew, each once."""
+    if rng.random() < 0.75:
+        return ()
+    return tuple((qp, rng.uniform(0.5, 20)) for qp in rng.sample(range(qps), rng.randint(1, qps)))
 
 
 def _stalls(rng: random.Random) -> tuple[tuple[str, float, float], ...]:

@@ -76,6 +76,8 @@ class TransferSpec:
         Octets between the messages in B's memory.
     register_writes : :class:`int`
         How many things are done to registers of each NIC meanwhile.
+    renewals : tuple of (:class:`int`, :class:`float`)
+        QPs and times in microseconds: then both ends are destroyed, and made anew.
     first_flight : :class:`bool`
         In the end each QP sends a window more, which shows credit that was lost.
     spoiled : tuple of (:class:`int`, :class:`str`)
@@ -128,6 +130,7 @@ class TransferSpec:
     immediates: tuple[int, ...] = ()
     gap: int = 0
     register_writes: int = 0
+    renewals: tuple[tuple[int, float], ...] = ()
     first_flight: bool = False
     spoiled: tuple[tuple[int, str], ...] = ()
     registers: tuple[tuple[str, int], ...] = ()

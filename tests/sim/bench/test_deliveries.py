@@ -53,7 +53,7 @@ def compared(*, meddle=lambda a, b: None, told=(0, 1, 2), statuses="OK OK OK", *
     }
     return compare(
         messages, dict(enumerate(statuses.split())), CONTENT, source=SOURCE, hosts=hosts,
-        receivers=[0, 1], model=model, **rest,
+        receivers=[0, 1], model=model, **{"renewed": set(), **rest},
     )  # fmt: skip
 
 
@@ -122,6 +122,20 @@ def test_immediates(told, complete, in_order):
 def test_a_message_that_failed_may_have_been_told_of():
     result = compared(told=(0, 1), statuses="OK OK FLUSHED")
     assert result["immediates_complete"]
+
+
+def test_what_was_under_way_when_a_qp_was_destroyed_is_left_open():
+    def meddle(a, b):
+        b[TARGET + 10 + 5 + 3] ^= 1  # in the second message
+
+    arguments = {"meddle": meddle, "told": (0, 2), "statuses": "OK FLUSHED OK"}
+    result = compared(**arguments, renewed={1})
+    assert all(
+        result[name]
+        for name in ("memory_as_modelled", "immediates_as_modelled", "immediates_in_order")
+    )
+    assert not compared(**arguments)["memory_as_modelled"]
+    assert not compared(**{**arguments, "statuses": "OK OK OK"}, renewed={1})["memory_as_modelled"]
 
 
 def write(psn):

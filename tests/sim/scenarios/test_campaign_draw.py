@@ -17,8 +17,8 @@ def test_every_draw_can_be_run_and_is_the_same_again(preset, seed):
         kinds |= {name for name in ("is_cut_off", "reset_cycles") if getattr(run, name)}
     assert kinds >= {
         "drop", "duplicate", "reorder", "corrupt", "trim", "mark", "drop_sacks", "failures",
-        "stalls", "register_writes", "first_flight", "spoiled", "immediates", "gap", "backups",
-        "is_cut_off", "reset_cycles",
+        "stalls", "register_writes", "first_flight", "renewals", "spoiled",
+        "immediates", "gap", "backups", "is_cut_off", "reset_cycles",
     }  # fmt: skip
 
 

@@ -38,8 +38,10 @@ GOOD = {
 }
 
 
-def judged(change, *, spoiled=(), is_cut_off=False):
-    return run_problems({**GOOD, **change}, spoiled=dict(spoiled), is_cut_off=is_cut_off)
+def judged(change, *, spoiled=(), is_cut_off=False, renewed=()):
+    return run_problems(
+        {**GOOD, **change}, spoiled=dict(spoiled), is_cut_off=is_cut_off, renewed=set(renewed)
+    )
 
 
 def test_nothing_wrong():
@@ -73,6 +75,9 @@ def test_each_problem_is_told(change, sentence):
         (["OK", "REMOTE_ACCESS", "OK", "FLUSHED"], {"spoiled": [(3, "rkey")]}, True),
         (["OK", "OK", "OK", "OK"], {"spoiled": [(3, "rkey")]}, False),
         (["REMOTE_ACCESS", "OK", "FLUSHED", "OK"], {"spoiled": [(3, "address")]}, False),
+        (["OK", "FLUSHED", "OK", "OK"], {"renewed": [1]}, True),
+        (["OK", "FLUSHED", "OK", "OK"], {"renewed": [0]}, False),
+        (["OK", "RETRY_EXCEEDED", "OK", "OK"], {"renewed": [1]}, False),
         (["OK", "OK", "OK", "REFUSED"], {"spoiled": [(3, "qp")]}, True),
         (["OK", "REFUSED", "OK", "OK"], {"spoiled": [(3, "qp")]}, False),
     ],
