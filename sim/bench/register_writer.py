@@ -3,7 +3,7 @@
 import contextlib
 import random
 
-from cocotb.triggers import Timer
+from cocotb.triggers import Lock, Timer
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.rows import Table
@@ -43,13 +43,16 @@ class RegisterWriter:
         Of what is done.
     qps : :class:`int`
         QPs in use: those from this index on are free, as are all profiles but the first.
+    tables : :class:`cocotb.triggers.Lock`
+        Held while tables are in use.
     """
 
-    def __init__(self, nic: Nic, config: NicConfig, *, seed: str, qps: int):
+    def __init__(self, nic: Nic, config: NicConfig, *, seed: str, qps: int, tables: Lock):
         self._nic = nic
         self._config = config
         self._qps = qps
         self._rng = random.Random(f"registers {seed}")
+        self._tables = tables
         self._stopped = False
 
     def stop(self):
@@ -62,7 +65,8 @@ class RegisterWriter:
         for _ in range(count):
             if self._stopped:
                 return
-            await self._rng.choice(actions)()
+            async with self._tables:
+                await self._rng.choice(actions)()
             await Timer(self._rng.randrange(1, 2 * _PAUSE_NS), "ns")
 
     async def _tune(self):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, RisingEdge, Timer, gather
+from cocotb.triggers import ClockCycles, Lock, RisingEdge, Timer, gather
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.sim.driver.attributes import QpAttributes
@@ -82,6 +82,7 @@ class Transfer:
         self.connections = []
         self._queues: dict[int, SendQueue] = {}
         self._closed: set[int] = set()  # connections that wait to be made anew
+        self._tables = Lock()  # a row is written in steps, and nobody else may write one meanwhile
         self._names: dict[tuple[int, int], int] = {}  # QP and identifier to message
 
     def _flight(self) -> int:
@@ -207,7 +208,11 @@ class Transfer:
         started = []
         for name, nic in self.network.nics.items():
             writer = RegisterWriter(
-                nic, self.config, seed=f"{name} {spec['seed']}", qps=spec["qps"]
+                nic,
+                self.config,
+                seed=f"{name} {spec['seed']}",
+                qps=spec["qps"],
+                tables=self._tables,
             )
             started.append((writer, cocotb.start_soon(writer.write(spec["register_writes"]))))
         return started
@@ -273,10 +278,12 @@ class Transfer:
         await Timer(round(time_us * 1000), "ns")
         self._closed.add(k)
         before = self.connections[k]
-        await self.network.disconnect(before)
+        async with self._tables:
+            await self.network.disconnect(before)
         while not before.sender.queue.is_empty:
             await RisingEdge(self.hosts["a"].clk)
-        self.connections[k] = now = await self.network.reconnect(before)
+        async with self._tables:
+            self.connections[k] = now = await self.network.reconnect(before)
         self._queues[now.sender.index] = now.sender.queue
         self._closed.discard(k)
 

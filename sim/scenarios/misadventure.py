@@ -70,7 +70,6 @@ def draw_run(preset: str, *, seed: int, number: int) -> Run:
     if fate == 1:
         spoiled = ((rng.randrange(len(lengths)), rng.choice(["rkey", "address", "qp"])),)
         qps = min(qps, config.qps - 1)  # for the QP that is not there
-    renewals = _renewals(rng, qps) if fate > 1 else ()
     spec = TransferSpec(
         config=config,
         qps=qps,
@@ -89,11 +88,10 @@ def draw_run(preset: str, *, seed: int, number: int) -> Run:
         skew=rng.randrange(64),
         failures=failures,
         stalls=_stalls(rng),
-        # Not both: a row is written in several steps, and nobody else may write one meanwhile.
-        register_writes=0 if renewals else rng.choice([0, 30]),
+        register_writes=rng.choice([0, 30]),
         first_flight=fate > 1,
         spoiled=spoiled,
-        renewals=renewals,
+        renewals=_renewals(rng, qps) if fate > 1 else (),
         **{
             name: rng.uniform(0, most) if rng.random() < often else 0.0
             for name, (most, often) in _CHANCES.items()
