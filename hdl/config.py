@@ -64,6 +64,7 @@ class NicConfig:
     peers: int = _size(16, "peers", _powers(2, 4096), "remote NICs")
     immediates: int = _size(32, "immediates", _powers(32, 128), "writes with immediate under way")
     crossing: int = _size(0, "flag", range(2), "1 if MACs have clocks of their own")
+    uplinks: int = _size(16, "uplinks", _powers(2, 256), "uplinks per plane that are told apart")
 
     def __post_init__(self):
         for item in fields(self):
@@ -111,17 +112,19 @@ PRESETS = {
     "tiny": NicConfig(
         lanes=1, beat_octets=8, qps=4, window=128, evs=16, profiles=4, slots=16, mtu=1024,
         regions=4, send_queue=4,
-        routes=0, peers=4,
+        routes=0, peers=4, uplinks=4,
     ),
     "sim": NicConfig(lanes=2),
     "100g": NicConfig(
         qps=256, window=1024, evs=256, slots=256, regions=256, peers=256, crossing=1,
+        uplinks=256,
     ),
     "2x100g": NicConfig(
         lanes=2, qps=256, window=1024, evs=256, slots=512, regions=256, peers=256, crossing=1,
+        uplinks=256,
     ),
     "8x100g": NicConfig(
         lanes=8, qps=1024, window=1024, evs=256, slots=2048, regions=1024, peers=1024,
-        crossing=1,
+        crossing=1, uplinks=256,
     ),
 }  # fmt: skip

@@ -187,7 +187,7 @@ class Nic(wiring.Component):
         for room, write in zip(takers, tables.o, strict=True):
             connect(m, write, room.table)
         timed = (
-            self._requester, self._retransmit, self._responder, self._health,
+            self._requester, self._retransmit, self._spray, self._responder, self._health,
             *self._egress, *self._monitors,
         )  # fmt: skip
         for room in timed:
@@ -257,6 +257,8 @@ class Nic(wiring.Component):
     def _connect_health(self, m):
         health = self._health
         connect(m, self._spray.watch, health.watch)
+        connect(m, self._spray.link_watch, health.link_watch)
+        connect(m, health.link_cleared, self._spray.link_cleared)
         connect(m, self._requester.probe_answers, health.answers)
         connect(m, health.remote_masks, self._spray.remote_mask)
         connect(m, flipped(self.probe_request), health.probe_request)

@@ -7,12 +7,14 @@ from mrcnic.hdl.config import NicConfig
 from .sizes import index_bits
 
 __all__ = [
+    "LINKS",
     "Acknowledgement",
     "Completion",
     "EvEvent",
     "EvEventKind",
     "EvProbeResult",
     "EvWatch",
+    "LinkWatch",
     "NackNotice",
     "ProbeAnswer",
     "QpFailure",
@@ -21,6 +23,9 @@ __all__ = [
     "Retired",
     "Status",
 ]
+
+#: Links that may be masked at a time.
+LINKS = 16
 
 
 class Status(enum.Enum, shape=4):
@@ -171,6 +176,25 @@ class EvWatch(data.StructLayout):
 
     def __init__(self, config: NicConfig):
         super().__init__({"qp": index_bits(config.qps), "ev_index": index_bits(config.evs)})
+
+
+class LinkWatch(data.StructLayout):
+    """A link is masked: it is to be probed until answers clear it.
+
+    Members
+    -------
+    link : 0 to LINKS - 1
+        Its number, until it is cleared.
+    peer, plane, ev : as in :class:`~.outwards.EvProbeRequest`: a path that takes the link
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "link": range(LINKS),
+            "peer": index_bits(config.peers),
+            "plane": index_bits(config.lanes),
+            "ev": 32,
+        })
 
 
 class ProbeAnswer(data.StructLayout):

@@ -108,6 +108,12 @@ class Settings(data.StructLayout):
         uncorrected code word counts.
     degraded_down : 1
         A degraded port is down.
+    link_inference : 1
+        Links are inferred from losses, and masked.
+    link_threshold : 3
+        A link is masked at so many losses.
+    link_window : 24
+        Ticks after which a loss may be forgotten; after twice as many it is.
     """
 
     def __init__(self, config: NicConfig):
@@ -140,6 +146,9 @@ class Settings(data.StructLayout):
             "error_leak": 16,
             "error_weight": 8,
             "degraded_down": 1,
+            "link_inference": 1,
+            "link_threshold": 3,
+            "link_window": NOW_BITS,
         })
 
 

@@ -10,7 +10,7 @@ from mrcnic.hdl.descriptor.outwards import EvProbeRequest
 from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
-from .links import EndpointSend, Operation, ProbeEcho
+from .links import LINK_PROBE, EndpointSend, Operation, ProbeEcho
 
 __all__ = ["EvProber"]
 
@@ -43,7 +43,7 @@ class EvProber(wiring.Component):
     settings : ``In(Settings(config))``
     now : ``In(NOW_BITS)``
     events : ``Out``
-        ``probe_answer_unknown``: an answer to no probe that is under way.
+        ``probe_answer_unknown``: an answer to no probe that is under way, and not to one of a link.
     """
 
     def __init__(self, config: NicConfig):
@@ -60,7 +60,7 @@ class EvProber(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        number, waiting = Signal(16), Signal()
+        number, waiting = Signal(15), Signal()
         sent = Signal(NOW_BITS)
         send, result = self.sends.payload, self.o.payload
         m.d.comb += self.i.ready.eq(~self.sends.valid & ~waiting & ~self.o.valid)
@@ -89,7 +89,9 @@ class EvProber(wiring.Component):
                 & (self.echo.peer == result.peer)
                 & (self.echo.identifier == number)
             ),
-            self.events.probe_answer_unknown.eq(self.echo.valid & ~back),
+            self.events.probe_answer_unknown.eq(
+                self.echo.valid & ~back & ((self.echo.identifier & LINK_PROBE) == 0)
+            ),
         ]
         with m.If(waiting & (back | (waited > self.settings.probe_timeout))):
             m.d.sync += [

@@ -10,6 +10,7 @@ from mrcnic.hdl.wire.layout import HeaderLayout
 
 __all__ = [
     "ENDPOINT_QP",
+    "LINK_PROBE",
     "Confirmation",
     "EndpointSend",
     "FoundEndpoint",
@@ -21,6 +22,9 @@ __all__ = [
 
 #: QPN of endpoint packets.
 ENDPOINT_QP = 2
+
+#: Set in identifiers of probes of links, and clear in those of probes that the host asks for.
+LINK_PROBE = 0x8000
 
 
 class Operation(enum.Enum, shape=2):

@@ -6,7 +6,15 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxEndpoint
-from mrcnic.hdl.descriptor.outcome import EvEvent, EvProbeResult, EvWatch, ProbeAnswer, RemoteMask
+from mrcnic.hdl.descriptor.outcome import (
+    LINKS,
+    EvEvent,
+    EvProbeResult,
+    EvWatch,
+    LinkWatch,
+    ProbeAnswer,
+    RemoteMask,
+)
 from mrcnic.hdl.descriptor.outwards import EvProbeRequest, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.settings import Settings, TableWrite
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
@@ -17,6 +25,7 @@ from mrcnic.hdl.rows import Table
 from .endpoint_desk import EndpointDesk
 from .endpoint_sender import EndpointSender
 from .ev_prober import EvProber
+from .link_prober import LinkProber
 from .links import EndpointSend, Operation
 from .loop_prober import LoopProber
 from .peer_finder import PeerFinder
@@ -56,6 +65,8 @@ class PathHealth(wiring.Component):
         Ports of remote NICs that work, whenever that changes.
     probe_request, probe_result : streams of ``EvProbeRequest`` and ``EvProbeResult``
         Paths that the host wants to be probed, and what came of it.
+    link_watch, link_cleared : streams of ``LinkWatch`` and ``range(LINKS)``
+        Links that are masked, and those that work.
     table : ``In(stream.Signature(TableWrite()))``
         Rows.
     settings : ``In(Settings(config))``
@@ -74,11 +85,11 @@ class PathHealth(wiring.Component):
         self._desk = EndpointDesk(config)
         self._status = PortStatus(config)
         self._ev_prober = EvProber(config)
-        names = [
-            name
-            for part in (self._prober, self._desk, self._status, self._ev_prober)
-            for name, _ in part.events.shape()
-        ]
+        self._link_prober = LinkProber(config)
+        self._counting = (
+            self._prober, self._desk, self._status, self._ev_prober, self._link_prober
+        )  # fmt: skip
+        names = [name for part in self._counting for name, _ in part.events.shape()]
         names += [f"loop_probe_lost_{p}" for p in range(config.lanes)]
         super().__init__({
             "watch": In(stream.Signature(EvWatch(config))),
@@ -90,6 +101,8 @@ class PathHealth(wiring.Component):
             "remote_masks": Out(stream.Signature(RemoteMask(config))),
             "probe_request": In(stream.Signature(EvProbeRequest(config))),
             "probe_result": Out(stream.Signature(EvProbeResult(config))),
+            "link_watch": In(stream.Signature(LinkWatch(config))),
+            "link_cleared": Out(stream.Signature(range(LINKS))),
             "table": In(stream.Signature(TableWrite())),
             "settings": In(Settings(config)),
             "now": In(NOW_BITS),
@@ -107,15 +120,16 @@ class PathHealth(wiring.Component):
         m.submodules.desk = desk = self._desk
         m.submodules.status = status = self._status
         m.submodules.ev_prober = ev_prober = self._ev_prober
+        m.submodules.link_prober = link_prober = self._link_prober
         m.submodules.finder = finder = PeerFinder(config)
         m.submodules.sender = sender = EndpointSender(config)
-        for part in (prober, status, ev_prober, finder, sender):
+        for part in (prober, status, ev_prober, link_prober, finder, sender):
             m.d.comb += part.settings.eq(self.settings)
-        for part in (prober, status, ev_prober):
+        for part in (prober, status, ev_prober, link_prober):
             m.d.comb += part.now.eq(self.now)
-        for part in (prober, status, desk):
+        for part in (prober, status, link_prober, desk):
             m.d.comb += part.port_up.eq(self.port_up)
-        for part in (prober, desk, status, ev_prober):
+        for part in self._counting:
             m.d.comb += [self.events[name].eq(part.events[name]) for name, _ in part.events.shape()]
 
         for name in ("watch", "answers", "probes", "ev_events"):
@@ -123,6 +137,8 @@ class PathHealth(wiring.Component):
         self._expose(m, status.remote_masks, self.remote_masks)
         self._expose(m, ev_prober.i, self.probe_request)
         self._expose(m, ev_prober.o, self.probe_result)
+        self._expose(m, link_prober.watch, self.link_watch)
+        self._expose(m, link_prober.cleared, self.link_cleared)
 
         # Endpoint packets: in, looked at, and out.
         m.submodules.inputs = inputs = StreamArbiter(RxEndpoint(config), inputs=config.lanes)
@@ -133,12 +149,15 @@ class PathHealth(wiring.Component):
         connect(m, finder.o, desk.i)
         connect(m, desk.notices, status.notices)
         connect(m, desk.confirmations, status.confirmations)
-        m.d.comb += ev_prober.echo.eq(desk.echo)
-        m.submodules.sends = sends = StreamArbiter(EndpointSend(config), inputs=3 + config.lanes)
-        for source, i in zip((desk.replies, status.sends, ev_prober.sends), sends.i, strict=False):
+        m.d.comb += [ev_prober.echo.eq(desk.echo), link_prober.echo.eq(desk.echo)]
+        sources = (desk.replies, status.sends, ev_prober.sends, link_prober.sends)
+        m.submodules.sends = sends = StreamArbiter(
+            EndpointSend(config), inputs=len(sources) + config.lanes
+        )
+        for source, i in zip(sources, sends.i, strict=False):
             connect(m, source, i)
         connect(m, sends.o, sender.i)
-        self._prove_ports(m, desk.own_echo, sends)
+        self._prove_ports(m, desk.own_echo, sends.i[len(sources) :])
         self._take_rows(m, prober, status, finder, sender)
 
         return m
@@ -149,9 +168,8 @@ class PathHealth(wiring.Component):
         connect(m, inner, flipped(outer))
 
     def _prove_ports(self, m, echo, sends):
-        for p in range(self.config.lanes):
+        for p, i in enumerate(sends):
             m.submodules[f"loop_prober_{p}"] = prober = LoopProber(self.config, port=p)
-            i = sends.i[3 + p]
             m.d.comb += [
                 prober.open.eq(self.port_open[p]),
                 prober.settings.eq(self.settings),

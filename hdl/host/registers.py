@@ -58,7 +58,7 @@ PORT_STATUS = {
 #: Fields of :class:`~mrcnic.hdl.config.NicConfig` that can be read back, in this order.
 SIZES = (
     "lanes", "beat_octets", "qps", "window", "evs", "profiles", "slots", "mtu", "regions",
-    "send_queue", "immediates", "routes", "peers", "crossing",
+    "send_queue", "immediates", "routes", "peers", "crossing", "uplinks",
 )  # fmt: skip
 
 
@@ -220,6 +220,22 @@ def _settings():
         ("error_leak", 16, "The bucket loses an error each so many ticks, at least 1.", 8),
         ("error_weight", 8, "As so many errors an uncorrected RS-FEC code word counts.", 64),
         ("degraded_down", 1, "A degraded port is down.", 0),
+        (
+            "link_inference",
+            1,
+            (
+                "Links are inferred from losses: EVs that take a link that seems dead are not "
+                "picked until probes have come back by it. Remote NICs must be known (PEER)."
+            ),
+            0,
+        ),
+        ("link_threshold", 3, "A link is masked at so many losses, at least 1.", 3),
+        (
+            "link_window",
+            24,
+            "A loss is forgotten one to two times so many ticks after the last one on its link.",
+            ticks(1_000_000),
+        ),
     )
 
 

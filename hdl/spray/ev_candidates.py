@@ -33,6 +33,8 @@ class EvCandidates(wiring.Component):
         States.
     target : ``In(evs_per_plane)``
         EV that the operation is about, as a mask; no tier has it but SAME.
+    masked : ``In(evs_per_plane)``
+        EVs that take a masked link; no tier of GOOD or SKIP ones has them but MASKED and SAME.
     case : ``Out(EvCase(config))``
         What was found.
     tier : ``Out(Tier)``
@@ -52,6 +54,7 @@ class EvCandidates(wiring.Component):
             "fixed": In(1),
             "row": In(EvRow(config)),
             "target": In(evs),
+            "masked": In(evs),
             "case": Out(EvCase(config)),
             "tier": Out(Tier),
             "mask": Out(evs),
@@ -63,10 +66,11 @@ class EvCandidates(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         row, target, case = self.row, self.target, self.case
+        masked = self.masked
 
         # In which groups are EVs of each tier, and are there any at all?
         groups, some = {}, {}
-        for tier, evs in self._masks(row, target).items():
+        for tier, evs in self._masks(row, target, masked).items():
             mask = Signal(len(target), name=f"evs_{tier.name.lower()}")
             groups[tier] = Signal(self.groups, name=f"groups_{tier.name.lower()}")
             some[tier] = Signal(name=f"some_{tier.name.lower()}")
@@ -77,6 +81,7 @@ class EvCandidates(wiring.Component):
         m.d.comb += waiting.eq(row.left & row.skip)
         m.d.sync += self.skip_groups.eq(grouped(waiting, self.groups))
         m.d.sync += [case.row.eq(row), case.target.eq(target), case.waiting.eq(waiting.any())]
+        m.d.sync += [case.masked.eq(masked), case.masks.eq((masked & target).any())]
         for name, _ in Hits():
             m.d.sync += case.hits[name].eq((row[name] & target).any())
         picks, fixed = Signal(), Signal()
@@ -89,6 +94,8 @@ class EvCandidates(wiring.Component):
         order = (
             (Tier.SAME, fixed),
             *((tier, some[tier]) for tier in (Tier.LEFT, Tier.FRESH, Tier.SKIPPED, Tier.BACKUP)),
+            (Tier.SAME, usable & ~case.masks),
+            (Tier.MASKED, some[Tier.MASKED]),
             (Tier.SAME, usable),
             (Tier.OLD, some[Tier.OLD]),
             (Tier.FLOOR, some[Tier.FLOOR]),
@@ -99,7 +106,7 @@ class EvCandidates(wiring.Component):
             with m.If(there & (picks | (tier == Tier.BACKUP))):
                 m.d.comb += self.tier.eq(tier)
         with m.Switch(self.tier):
-            for tier, evs in self._masks(case.row, case.target).items():
+            for tier, evs in self._masks(case.row, case.target, case.masked).items():
                 with m.Case(tier):
                     m.d.comb += self.mask.eq(evs)
                     m.d.comb += self.mask_groups.eq(groups[tier])
@@ -107,13 +114,15 @@ class EvCandidates(wiring.Component):
         return m
 
     @staticmethod
-    def _masks(row, target):
+    def _masks(row, target, masked):
         """Return the EVs of each tier that has any."""
+        barred = target | masked
         return {
-            Tier.LEFT: row.left & row.good & ~target,
-            Tier.FRESH: row.active & row.good & ~target,
-            Tier.SKIPPED: row.skip & ~target,
-            Tier.BACKUP: row.good & ~row.active & ~target,
+            Tier.LEFT: row.left & row.good & ~barred,
+            Tier.FRESH: row.active & row.good & ~barred,
+            Tier.SKIPPED: row.skip & ~barred,
+            Tier.BACKUP: row.good & ~row.active & ~barred,
+            Tier.MASKED: (row.good | row.skip) & masked & ~target,
             Tier.SAME: target,
             Tier.OLD: row.bad & row.left & ~target,
             Tier.FLOOR: row.bad & ~target,

@@ -35,7 +35,7 @@ class EvRow(data.StructLayout):
         })
 
 
-class Tier(enum.Enum, shape=3):
+class Tier(enum.Enum, shape=4):
     """Where the EV of a packet comes from, best first."""
 
     #: GOOD, active, and its turn.
@@ -54,6 +54,8 @@ class Tier(enum.Enum, shape=3):
     FLOOR = 6
     #: The QP has no EV here.
     NONE = 7
+    #: GOOD or SKIP, but it takes a link that is masked: for lack of any that does not.
+    MASKED = 8
 
 
 class Hits(data.StructLayout):
@@ -70,7 +72,10 @@ class EvCase(data.StructLayout):
     -------
     row : :class:`EvRow`
     target : EV that the operation is about, as a mask
+    masked : EVs that a packet should not take, because of their links
     hits : :class:`Hits`
+    masks : 1
+        The target is among these.
     old, waiting : 1
         An ASSUMED_BAD EV is from an earlier round; a SKIP EV's turn is to come.
     """
@@ -79,7 +84,9 @@ class EvCase(data.StructLayout):
         super().__init__({
             "row": EvRow(config),
             "target": config.evs_per_plane,
+            "masked": config.evs_per_plane,
             "hits": Hits(),
+            "masks": 1,
             "old": 1,
             "waiting": 1,
         })

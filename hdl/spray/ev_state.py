@@ -14,7 +14,7 @@ from .ev_candidates import EvCandidates
 from .ev_change import EvChange
 from .ev_row import EvCase, EvRow, Hits, Tier
 from .ev_search import EvSearch
-from .links import Operation, OperationKind, PlaneFlags, ProfileRow
+from .links import MaskedEvs, Operation, OperationKind, PlaneFlags, ProfileRow
 
 __all__ = ["EvState"]
 
@@ -31,6 +31,7 @@ class EvState(wiring.Component):
     EV is taken once, in an order that comes from ``chance``. A SKIP EV that is passed on the way
     turns GOOD and its turn is over: at most one in each packet, and at the end of a rotation. A
     SKIP EV taken for lack of a GOOD one turns GOOD as well, and a backup taken becomes active.
+    One that takes a masked link is taken only if no other is GOOD or SKIP, and stays as it is.
     ASSUMED_BAD ones are taken in rounds: those that failed or were tried in an earlier round
     before those of this one, and among equals chance decides.
 
@@ -56,6 +57,8 @@ class EvState(wiring.Component):
         Operation.
     flags : ``Out(PlaneFlags())``
         What there is for it, a cycle later.
+    masked : ``In(MaskedEvs(config))``
+        Then: EVs that a PICK should not take, because of their links.
     chance : ``In(16)``
         Pseudo-random number, in the second cycle after ``valid``.
     wins, enough : ``In(1)``
@@ -79,6 +82,7 @@ class EvState(wiring.Component):
             "valid": In(1),
             "i": In(Operation(config)),
             "flags": Out(PlaneFlags()),
+            "masked": In(MaskedEvs(config)),
             "chance": In(16),
             "wins": In(1),
             "enough": In(1),
@@ -99,10 +103,11 @@ class EvState(wiring.Component):
         m.submodules.states = memory = DeepMemory(EvRow(config), depth=config.qps)
         written = Signal(EvRow(config))
         fresh = Signal()
-        target = Signal(evs)
+        target, picks = Signal(evs), Signal()
         m.d.comb += memory.row[0].eq(self.i.qp)
         m.d.sync += written.eq(memory.write.data)
         m.d.sync += fresh.eq(memory.write.valid & (memory.write.row == self.i.qp))
+        m.d.sync += picks.eq(self.i.kind == OperationKind.PICK)
         m.d.sync += target.eq(Mux(stages[0].here, Const(1, evs) << self.i.local, 0))
 
         # Cycle 1: what there is.
@@ -110,13 +115,15 @@ class EvState(wiring.Component):
         m.d.comb += row.eq(memory.data[0])
         with m.If(fresh):
             m.d.comb += row.eq(written)
-        m.d.comb += self.flags.some.eq(row.usable != 0)
+        usable, all_masked = row.usable != 0, picks & self.masked.all
+        m.d.comb += self.flags.some.eq(usable & ~all_masked)
         m.d.comb += self.flags.several.eq(row.usable > 1)
-        m.d.comb += self.flags.bad.eq(row.failed != 0)
+        m.d.comb += self.flags.bad.eq((row.failed != 0) | (usable & all_masked))
         operation = stages[1].operation
         m.submodules.candidates = candidates = EvCandidates(config)
         m.d.comb += [
-            candidates.picks.eq(operation.kind == OperationKind.PICK),
+            candidates.picks.eq(picks),
+            candidates.masked.eq(Mux(picks, self.masked.evs, 0)),
             candidates.fixed.eq(operation.fixed & stages[1].here),
             candidates.target.eq(target),
             candidates.row.eq(row),

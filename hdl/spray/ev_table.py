@@ -10,6 +10,7 @@ from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 from mrcnic.hdl.wire.layout import HeaderLayout
 
+from .link_map import Written
 from .links import ProfileRow, split_ev
 
 __all__ = ["EvTable", "EvWrite"]
@@ -42,10 +43,16 @@ class EvTable(wiring.Component):
         What to read.
     ev : ``Out(32).array(2)``
         Values read.
+    hold : ``In(1)``
+        No row is taken.
     row_profile : ``In``
         Whose masks to read; only while ``write`` is idle.
     row : ``Out(ProfileRow(config)).array(lanes)``
         Masks read, two cycles later; ``least`` is zero.
+    valid_profile, valid : ``In``, ``Out(evs_per_plane).array(lanes)``
+        Whose EVs to read; which there are, a cycle later.
+    written : ``Out(Written(config))``
+        Rows, as they are written.
     was_active : ``Out(1)``
         What the row last written stands for was active before.
     """
@@ -58,8 +65,12 @@ class EvTable(wiring.Component):
             "profile": In(profile).array(2),
             "ev_index": In(index_bits(config.evs)).array(2),
             "ev": Out(32).array(2),
+            "hold": In(1),
             "row_profile": In(profile),
             "row": Out(ProfileRow(config)).array(config.lanes),
+            "valid_profile": In(profile),
+            "valid": Out(config.evs_per_plane).array(config.lanes),
+            "written": Out(Written(config)),
             "was_active": Out(1),
         })
 
@@ -89,9 +100,13 @@ class EvTable(wiring.Component):
         m.d.comb += bit.eq(1 << local)
         masks = []
         for p in range(config.lanes):
-            m.submodules[f"masks_{p}"] = memory = DeepMemory(ProfileRow(config), depth=depth)
+            m.submodules[f"masks_{p}"] = memory = DeepMemory(
+                ProfileRow(config), depth=depth, readers=2
+            )
             m.d.sync += memory.row[0].eq(place)
             m.d.comb += self.row[p].eq(memory.data[0])
+            m.d.comb += memory.row[1].eq(self.valid_profile)
+            m.d.comb += self.valid[p].eq(memory.data[1].valid)
             masks.append(memory)
         before = Signal(ProfileRow(config))
         with m.Switch(plane):
@@ -110,7 +125,7 @@ class EvTable(wiring.Component):
             with m.State("IDLE"):
                 self._take(m, profile, rest, row)
                 within = self.write.payload.index < config.profiles * config.evs
-                with m.If(self.write.valid & within):
+                with m.If(self.write.valid & within & ~self.hold):
                     m.next = "SPLIT"
             with m.State("SPLIT"):
                 with m.If(rest < config.evs):
@@ -125,11 +140,17 @@ class EvTable(wiring.Component):
                 m.next = "IDLE"
         clears, writes = fsm.ongoing("CLEAR"), fsm.ongoing("WRITE")
         m.d.comb += [
-            self.write.ready.eq(fsm.ongoing("IDLE")),
+            self.write.ready.eq(fsm.ongoing("IDLE") & ~self.hold),
             busy.eq(fsm.ongoing("SPLIT") | fsm.ongoing("READ") | writes),
             values.write.valid.eq(writes),
             values.write.row.eq(profile * config.evs + rest),
             values.write.data.eq(row.ev),
+            self.written.valid.eq(writes),
+            self.written.profile.eq(profile),
+            self.written.plane.eq(plane),
+            self.written.local.eq(local),
+            self.written.had.eq((before.valid & bit).any()),
+            self.written.row.eq(row),
         ]
         for p, memory in enumerate(masks):
             m.d.comb += memory.write.valid.eq(clears | (writes & (plane == p)))

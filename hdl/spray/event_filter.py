@@ -10,7 +10,8 @@ from mrcnic.hdl.descriptor.outcome import EvEvent, EvEventKind
 from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.deep_memory import DeepMemory
 
-from .links import Operation, OperationKind, PeerWrite, split_ev
+from .link_map import uplink_of
+from .links import SITE_BITS, News, OperationKind, PeerWrite, site_of, split_ev
 
 __all__ = ["EventFilter"]
 
@@ -45,12 +46,12 @@ class EventFilter(wiring.Component):
     -------
     i : ``In(stream.Signature(EvEvent(config)))``
         News.
-    o : ``Out(stream.Signature(Operation(config)))``
-        What is to be done about news that is true.
+    o : ``Out(stream.Signature(News(config)))``
+        News that is true.
     mark, drained : ``In(1)``, ``Out(1)``
         All news that was inside in the cycle of the last ``mark`` has been taken since.
-    peer_write : ``In(PeerWrite(config))``
-        Rows of QPs, for their profiles.
+    peer_write, peer : ``In(PeerWrite(config))``, ``In``
+        Rows of QPs, for their profiles and paths.
     profile, ev_index, ev : ``Out``, ``Out``, ``In(32)``
         Read port of the EV table; the value comes a cycle later.
     events : ``Out``
@@ -61,10 +62,11 @@ class EventFilter(wiring.Component):
         self.config = config
         super().__init__({
             "i": In(stream.Signature(EvEvent(config))),
-            "o": Out(stream.Signature(Operation(config))),
+            "o": Out(stream.Signature(News(config))),
             "mark": In(1),
             "drained": Out(1),
             "peer_write": In(PeerWrite(config)),
+            "peer": In(index_bits(config.peers)),
             "profile": Out(index_bits(config.profiles)),
             "ev_index": Out(index_bits(config.evs)),
             "ev": In(32),
@@ -75,14 +77,24 @@ class EventFilter(wiring.Component):
         m = Module()
         config = self.config
 
-        m.submodules.profiles = profiles = DeepMemory(index_bits(config.profiles), depth=config.qps)
+        info = data.StructLayout({
+            "profile": index_bits(config.profiles),
+            "named": 1,
+            "site": SITE_BITS,
+            "peer": index_bits(config.peers),
+        })
+        m.submodules.infos = infos = DeepMemory(info, depth=config.qps)
+        named, site = site_of(m, self.peer_write.row)
         m.d.comb += [
-            profiles.write.valid.eq(self.peer_write.valid),
-            profiles.write.row.eq(self.peer_write.qp),
-            profiles.write.data.eq(self.peer_write.row.profile),
-            profiles.row[0].eq(self.i.payload.qp),
+            infos.write.valid.eq(self.peer_write.valid),
+            infos.write.row.eq(self.peer_write.qp),
+            infos.write.data.profile.eq(self.peer_write.row.profile),
+            infos.write.data.named.eq(named),
+            infos.write.data.site.eq(site),
+            infos.write.data.peer.eq(self.peer),
+            infos.row[0].eq(self.i.payload.qp),
         ]
-        shape = Operation(config)
+        shape = News(config)
         m.submodules.queue = queue = SyncFIFOBuffered(width=shape.size, depth=_QUEUE)
         m.d.comb += self.i.ready.eq(queue.level < _QUEUE - _PIPELINE)
 
@@ -93,7 +105,9 @@ class EventFilter(wiring.Component):
             valid, news = Signal(name=f"valid_{n}"), Signal(EvEvent(config), name=f"news_{n}")
             m.d.sync += [valid.eq(before[0]), news.eq(before[1])]
             stages.append((valid, news))
-        m.d.comb += self.profile.eq(profiles.data[0])
+        whose = Signal(info)
+        m.d.sync += whose.eq(infos.data[0])
+        m.d.comb += self.profile.eq(infos.data[0].profile)
         m.d.comb += self.ev_index.eq(stages[1][1].ev_index)
 
         valid, news = stages[2]
@@ -103,16 +117,23 @@ class EventFilter(wiring.Component):
         m.d.sync += queue.w_en.eq(valid & true)
         m.d.sync += self.events.ev_event_stale.eq(valid & ~true)
         entry = Signal(shape)
+        uplink, known = uplink_of(config, self.ev)
         m.d.sync += [
-            entry.qp.eq(news.qp),
-            entry.plane.eq(plane),
-            entry.local.eq(local),
-            entry.targeted.eq(1),
+            entry.operation.qp.eq(news.qp),
+            entry.operation.plane.eq(plane),
+            entry.operation.local.eq(local),
+            entry.operation.targeted.eq(1),
+            # What the peer tells was not lost.
+            entry.lost.eq((news.kind == EvEventKind.BAD) & ~news.echoed),
+            entry.path.named.eq(whose.named & known),
+            entry.path.uplink.eq(uplink),
+            entry.path.site.eq(whose.site),
+            entry.path.peer.eq(whose.peer),
         ]
         with m.Switch(news.kind):
             for kind, operation in _KINDS.items():
                 with m.Case(kind):
-                    m.d.sync += entry.kind.eq(operation)
+                    m.d.sync += entry.operation.kind.eq(operation)
 
         m.d.comb += [
             queue.w_data.eq(entry),

@@ -4,13 +4,22 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor.outcome import LINKS
 from mrcnic.hdl.descriptor.outwards import TxRequest
 from mrcnic.hdl.descriptor.sizes import index_bits
+from mrcnic.hdl.wire.layout import HeaderLayout
+from mrcnic.hdl.wire.srv6 import CARRIER, USID, USID_SLOTS
 
 from .ev_row import Hits
 
 __all__ = [
+    "SITE_BITS",
+    "SUSPECTS",
     "Failure",
+    "LinkPath",
+    "MaskedEvs",
+    "MaskedLink",
+    "News",
     "Operation",
     "OperationKind",
     "Outcome",
@@ -20,8 +29,16 @@ __all__ = [
     "PlaneFlags",
     "ProfileRow",
     "join_ev",
+    "site_of",
     "split_ev",
 ]
+
+
+#: Links of each kind that may be under suspicion at a time.
+SUSPECTS = LINKS // 2
+
+#: Bits that tell the last switches of paths apart: the index of a uSID.
+SITE_BITS = 10
 
 
 class OperationKind(enum.Enum, shape=4):
@@ -77,6 +94,80 @@ class Operation(data.StructLayout):
             "active": 1,
             "was_active": 1,
         })
+
+
+class LinkPath(data.StructLayout):
+    """Links that an EV of a QP takes.
+
+    Members
+    -------
+    named : 1
+        The EV names them; otherwise the rest means nothing.
+    uplink : of the first switch
+    site : 10
+        The last switch, where the path ends.
+    peer : row of the remote NIC there
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "named": 1,
+            "uplink": index_bits(config.uplinks),
+            "site": SITE_BITS,
+            "peer": index_bits(config.peers),
+        })
+
+
+class MaskedLink(data.StructLayout):
+    """A link that is masked, if ``masked`` is set.
+
+    Members
+    -------
+    masked : 1
+    plane, uplink : where it is
+    single, site : 1, 10
+        Only paths to this last switch take it.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "masked": 1,
+            "plane": index_bits(config.lanes),
+            "uplink": index_bits(config.uplinks),
+            "single": 1,
+            "site": SITE_BITS,
+        })
+
+
+class MaskedEvs(data.StructLayout):
+    """EVs of a QP, in one plane, that take a masked link.
+
+    Members
+    -------
+    evs : a bit for each
+    all : 1
+        There is no other in this plane.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"evs": config.evs_per_plane, "all": 1})
+
+
+class News(data.StructLayout):
+    """What was learnt of an EV.
+
+    Members
+    -------
+    operation : :class:`Operation`
+        What is to be done about it.
+    lost : 1
+        A packet was lost on it.
+    path : :class:`LinkPath`
+        Links that it takes.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"operation": Operation(config), "lost": 1, "path": LinkPath(config)})
 
 
 class Failure(data.StructLayout):
@@ -195,6 +286,20 @@ class ProfileRow(data.StructLayout):
             "places": range(evs + 1),
             "least": 8,
         })
+
+
+def site_of(m: Module, row: data.View) -> tuple[Signal, Signal]:
+    """Return whether paths of a :class:`PeerRow` name their links, and their last switch.
+
+    That is the switch after the one that takes the uplink.
+    """
+    named, site = Signal(), Signal(SITE_BITS)
+    carrier = data.View(HeaderLayout(CARRIER), row.carrier)
+    for n in range(USID_SLOTS - 1):
+        with m.If(row.uplink_slots[n]):
+            usid = data.View(HeaderLayout(USID), carrier[f"usid_{n + 1}"])
+            m.d.comb += [named.eq(row.srv6), site.eq(usid.index)]
+    return named, site
 
 
 def split_ev(m: Module, config: NicConfig, ev_index: Value) -> tuple[Signal, Signal]:

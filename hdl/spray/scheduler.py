@@ -12,7 +12,7 @@ from mrcnic.hdl.descriptor.sizes import index_bits
 from .answer_counts import AnswerCounts
 from .ev_row import Tier
 from .ev_state import EvState
-from .links import Operation, OperationKind, Outcome, Placed, ProfileRow, join_ev
+from .links import MaskedEvs, Operation, OperationKind, Outcome, Placed, ProfileRow, join_ev
 from .plane_picker import PlanePicker
 from .turnstile import Turnstile, Waiting
 
@@ -55,6 +55,8 @@ class Scheduler(wiring.Component):
         The port is up; the lane has room for a packet; it takes one.
     remote_mask : ``In(stream.Signature(RemoteMask(config)))``
         Planes in which peers can receive.
+    qp, masked : ``Out``, ``In(MaskedEvs(config)).array(lanes)``
+        Whose EVs are looked at; a cycle later: those that take a masked link.
     placed : ``Out(Placed(config))``
         Packets with their path.
     placed_qp : ``Out``
@@ -82,6 +84,8 @@ class Scheduler(wiring.Component):
             "lane_ready": In(config.lanes),
             "lane_taken": In(config.lanes),
             "remote_mask": In(stream.Signature(RemoteMask(config))),
+            "qp": Out(qp),
+            "masked": In(MaskedEvs(config)).array(config.lanes),
             "placed": Out(Placed(config)),
             "placed_qp": Out(qp),
             "outcome": Out(Outcome(config)),
@@ -121,6 +125,7 @@ class Scheduler(wiring.Component):
         request = packet[0].request
         starts = operation[3].kind == OperationKind.START
         m.d.comb += [
+            self.qp.eq(operation[0].qp),
             picker.qp.eq(operation[0].qp),
             picker.peer.eq(packet[0].peer),
             picker.avoid.eq(request.avoid),
@@ -169,6 +174,7 @@ class Scheduler(wiring.Component):
                 state.wins.eq(picks & picker.found & picker.plane[p]),
                 state.enough.eq(enough),
                 state.profile.eq(self.profile[p]),
+                state.masked.eq(self.masked[p]),
                 picker.flags[p].eq(state.flags),
             ]
             states.append(state)

@@ -5,15 +5,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.outcome import EvEvent, EvWatch, RemoteMask
+from mrcnic.hdl.descriptor.outcome import LINKS, EvEvent, EvWatch, LinkWatch, RemoteMask
 from mrcnic.hdl.descriptor.outwards import Picked, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
-from mrcnic.hdl.descriptor.settings import TableWrite
+from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.packet.stream_arbiter import StreamArbiter
 
 from .dispatcher import Dispatcher
 from .ev_table import EvTable
 from .event_filter import EventFilter
+from .link_inference import LinkInference
 from .links import Operation
 from .loader import Loader
 from .reporter import Reporter
@@ -56,6 +58,12 @@ class Sprayer(wiring.Component):
         What was learnt of EVs; what the host wants of them.
     watch : ``Out(stream.Signature(EvWatch(config)))``
         EVs that have become ASSUMED_BAD, for those who probe them.
+    link_watch : ``Out(stream.Signature(LinkWatch(config)))``
+        Links that are masked, for those who probe them.
+    link_cleared : ``In(stream.Signature(range(LINKS)))``
+        Links that work again. Always ready.
+    settings : ``In(Settings(config))``
+    now : ``In(NOW_BITS)``
     remote_mask : ``In(stream.Signature(RemoteMask(config)))``
         Planes in which a peer can receive; all, as long as nothing was said. Always ready.
     news : ``Out(stream.Signature(EvNews(config)))``
@@ -73,7 +81,8 @@ class Sprayer(wiring.Component):
         ``ev_allowed``: the host has taken one out of use, or given it back. ``ev_news_dropped``:
         nobody has read what was told. ``tx_no_ev``: a packet left with an
         EV that is not one. ``tx_fixed_dropped``: a packet whose path is fixed was dropped, because
-        that lane had no room for long.
+        that lane had no room for long. Of links: as in
+        :class:`~.link_suspicion.LinkSuspicion`.
     """
 
     def __init__(self, config: NicConfig):
@@ -82,6 +91,8 @@ class Sprayer(wiring.Component):
             "ev_event_stale", "ev_marked", "ev_restored", "ev_retired", "ev_returned", "ev_denied",
             "ev_allowed", "ev_news_dropped", "tx_no_ev", "tx_fixed_dropped",
         )  # fmt: skip
+        self._inference = LinkInference(config)
+        names += tuple(name for name, _ in self._inference.events.shape())
         super().__init__({
             "i": In(stream.Signature(TxRequest(config))),
             "o": Out(stream.Signature(TxDescriptor(config))).array(config.lanes),
@@ -90,6 +101,10 @@ class Sprayer(wiring.Component):
             "ev_events": In(stream.Signature(EvEvent(config))),
             "host_events": In(stream.Signature(EvEvent(config))),
             "watch": Out(stream.Signature(EvWatch(config))),
+            "link_watch": Out(stream.Signature(LinkWatch(config))),
+            "link_cleared": In(stream.Signature(range(LINKS))),
+            "settings": In(Settings(config)),
+            "now": In(NOW_BITS),
             "remote_mask": In(stream.Signature(RemoteMask(config))),
             "news": Out(stream.Signature(EvNews(config))),
             "query": In(stream.Signature(EvQuery(config))),
@@ -109,6 +124,7 @@ class Sprayer(wiring.Component):
         m.submodules.filter = truth = EventFilter(config)
         m.submodules.loader = loader = Loader(config)
         m.submodules.reporter = reporter = Reporter(config)
+        m.submodules.inference = inference = self._inference
         m.submodules.watch_queue = watched = WatchQueue(EvWatch(config))
         m.submodules.events = heard = StreamArbiter(EvEvent(config), inputs=2)
 
@@ -119,6 +135,9 @@ class Sprayer(wiring.Component):
         connect(m, flipped(self.ev_events), heard.i[0])
         connect(m, flipped(self.host_events), heard.i[1])
         connect(m, heard.o, truth.i)
+        connect(m, truth.o, inference.i)
+        connect(m, inference.watch, flipped(self.link_watch))
+        connect(m, flipped(self.link_cleared), inference.cleared)
         connect(m, watched.o, flipped(self.watch))
         connect(m, reporter.news, flipped(self.news))
         connect(m, flipped(self.query), reporter.query)
@@ -128,9 +147,9 @@ class Sprayer(wiring.Component):
         m.submodules.others = others = StreamArbiter(Operation(config), inputs=3)
         news, starts, asks = others.i
         m.d.comb += [
-            news.payload.eq(truth.o.payload),
-            news.valid.eq(truth.o.valid & watched.room),
-            truth.o.ready.eq(news.ready & watched.room),
+            news.payload.eq(inference.o.payload),
+            news.valid.eq(inference.o.valid & watched.room),
+            inference.o.ready.eq(news.ready & watched.room),
         ]
         connect(m, loader.start, starts)
         connect(m, reporter.asks, asks)
@@ -148,6 +167,14 @@ class Sprayer(wiring.Component):
             truth.mark.eq(loader.mark),
             ev_table.row_profile.eq(loader.row_profile),
             truth.peer_write.eq(loader.peer_write),
+            truth.peer.eq(loader.peer),
+            inference.settings.eq(self.settings),
+            inference.now.eq(self.now),
+            inference.peer_write.eq(loader.peer_write),
+            inference.written.eq(ev_table.written),
+            inference.qp.eq(scheduler.qp),
+            ev_table.hold.eq(inference.busy),
+            ev_table.valid_profile.eq(inference.valid_profile),
             dispatcher.peer_write.eq(loader.peer_write),
             dispatcher.placed.eq(scheduler.placed),
             dispatcher.qp.eq(scheduler.placed_qp),
@@ -166,6 +193,8 @@ class Sprayer(wiring.Component):
             m.d.comb += scheduler.lane_taken[p].eq(self.o[p].valid & self.o[p].ready)
             m.d.comb += loader.row[p].eq(ev_table.row[p])
             m.d.comb += scheduler.profile[p].eq(loader.profile[p])
+            m.d.comb += scheduler.masked[p].eq(inference.masked[p])
+            m.d.comb += inference.valid[p].eq(ev_table.valid[p])
 
         placed = scheduler.placed
         m.d.comb += self.picked_valid.eq(placed.valid)
@@ -174,8 +203,8 @@ class Sprayer(wiring.Component):
         m.d.comb += self.picked.ev_index.eq(placed.ev_index)
         m.d.comb += self.picked.plane.eq(placed.plane)
 
-        for name, _ in reporter.events.shape():
-            m.d.comb += self.events[name].eq(reporter.events[name])
+        for part in (reporter, inference):
+            m.d.comb += [self.events[name].eq(part.events[name]) for name, _ in part.events.shape()]
         m.d.sync += [
             self.events.ev_event_stale.eq(truth.events.ev_event_stale),
             self.events.ev_restored.eq(scheduler.restored),

@@ -163,6 +163,30 @@ class Nic:
         await self.write(f"port{port}_loop_carrier", carrier or 0)
         await self.write(f"port{port}_loop_probes", int(carrier is not None))
 
+    async def infer_links(self, enable: bool = True, *, threshold: int = 3):
+        """Infer dead links from losses and mask their EVs, or follow the specification alone.
+
+        Links are only inferred on SRv6 paths. They are probed until they work again, which remote
+        NICs have to answer: both sides must have each other among their
+        :class:`~mrcnic.sim.driver.peers.Peers`.
+
+        Parameters
+        ----------
+        enable : :class:`bool`
+            Whether to infer them; if not, all that was inferred is forgotten.
+        threshold : :class:`int`
+            Losses at which a link is masked.
+
+        Raises
+        ------
+        ValueError
+            If ``threshold`` is not from 1 to 7.
+        """
+        if threshold not in range(1, 8):
+            raise ValueError(f"threshold must be from 1 to 7, not {threshold}")
+        await self.write("link_threshold", threshold)
+        await self.write("link_inference", int(enable))
+
     async def port_status(self, port: int) -> dict[str, bool]:
         """Return the signs of a port as they are now."""
         self._check_port(port)

@@ -1,6 +1,6 @@
 """EV states of a QP in one plane (docs/protocol.md, "EV state machine")."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from enum import Enum
 
 __all__ = ["GOOD_ANSWERS", "EvState", "Paths"]
@@ -64,7 +64,13 @@ class Paths:
         """Active EVs that are GOOD."""
         return self.active & self.having(EvState.GOOD)
 
-    def pick(self, order: Sequence[Sequence[int]], *, avoid: int | None = None) -> int | None:
+    def pick(
+        self,
+        order: Sequence[Sequence[int]],
+        *,
+        avoid: int | None = None,
+        masked: Set[int] = frozenset(),
+    ) -> int | None:
         """Return the EV for a packet, or None if there is none at all.
 
         Parameters
@@ -73,19 +79,27 @@ class Paths:
             See above.
         avoid : :class:`int`, optional
             EV that is taken only if no other is usable, or else ASSUMED_BAD.
+        masked : set of :class:`int`
+            EVs whose links seem dead: they are taken only if no other is usable, and stay as they
+            are then.
         """
         skipped = self.having(EvState.SKIP)
-        if (ev := _first(order, self.left & self.ready - {avoid})) is not None:
+        barred = {avoid} | masked
+        if (ev := _first(order, self.left & self.ready - barred)) is not None:
             self._pass_over(order, before=ev)
             self.left.discard(ev)
-        elif (ev := _first(order, self.ready - {avoid})) is not None:
+        elif (ev := _first(order, self.ready - barred)) is not None:
             self._pass_over(order)  # one that was left when the rotation ended had its turn, too
             self.left = self.active - {ev}
-        elif (ev := _first(order, skipped - {avoid})) is not None:
+        elif (ev := _first(order, skipped - barred)) is not None:
             self.state[ev] = EvState.GOOD
             self.left.discard(ev)
-        elif (ev := _first(order, self._backups() - {avoid})) is not None:
+        elif (ev := _first(order, self._backups() - barred)) is not None:
             self.active.add(ev)
+        elif avoid in self.usable - masked:
+            ev = avoid
+        elif (ev := _first(order, self.usable & masked - {avoid})) is not None:
+            pass
         elif avoid in self.usable:
             ev = avoid
         elif (ev := _first(order, self.old - {avoid})) is not None:

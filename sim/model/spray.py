@@ -1,7 +1,7 @@
 """Paths of a QP: which plane and which EV a packet takes (docs/protocol.md, "EV states")."""
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from .paths import Paths
 from .watch import Watch
@@ -42,7 +42,13 @@ class Spray:
         self.served = [0] * len(planes)
         self.watch = Watch(self.plane_of, **probing)
 
-    def pick(self, *, usable: Collection[int], avoid: int | None = None) -> int | None:
+    def pick(
+        self,
+        *,
+        usable: Collection[int],
+        avoid: int | None = None,
+        masked: Set[int] = frozenset(),
+    ) -> int | None:
         """Return the EV for the next packet, or None if no plane can be used.
 
         Parameters
@@ -51,18 +57,25 @@ class Spray:
             Planes whose port is up and has room, and in which the peer can receive.
         avoid : :class:`int`, optional
             EV that is taken only if there is no other.
+        masked : set of :class:`int`
+            EVs whose links seem dead. Planes that have no others are taken only if all are so.
         """
         spared = {avoid}
+        dark = {plane for plane in usable if masked.issuperset(self.planes[plane])}
         for evs_of in (
-            lambda paths: paths.usable - spared,
-            lambda paths: paths.usable,
-            lambda paths: paths.bad,  # the floor: something must be tried
+            lambda plane: self._lit(plane, dark) - spared,
+            lambda plane: self._lit(plane, dark),
+            # The floor: something must be tried.
+            lambda plane: self.paths[plane].bad or (plane in dark and self.paths[plane].usable),
         ):
-            if planes := [plane for plane in usable if evs_of(self.paths[plane])]:
+            if planes := [plane for plane in usable if evs_of(plane)]:
                 plane = min(planes, key=lambda plane: self.served[plane])
                 self.served[plane] += 1
-                return self.paths[plane].pick(self._order(plane), avoid=avoid)
+                return self.paths[plane].pick(self._order(plane), avoid=avoid, masked=masked)
         return None
+
+    def _lit(self, plane, dark):
+        return set() if plane in dark else self.paths[plane].usable
 
     def skip(self, ev: int):
         """Note that congestion was met on ``ev``."""

@@ -126,11 +126,19 @@ class History:
         order = search_order(self.evs, chance)
         self.inputs[self.cycle + 2]["chance"] = chance
         usable, bad = len(paths.usable), len(paths.bad)
-        self.expected[self.cycle + 1]["flags"] = (usable > 0, usable > 1, bad > 0)
+        masked = set()
+        if rng.random() < 0.3:
+            masked = {ev for ev in range(self.evs) if rng.random() < rng.choice([0.3, 0.8, 1])}
+        everything = len(masked) == self.evs
+        dark = everything and kind == OperationKind.PICK
+        self.inputs[self.cycle + 1]["masked"] = {"evs": _mask(masked), "all": everything}
+        self.expected[self.cycle + 1]["flags"] = (
+            usable > 0 and not dark, usable > 1, bad > 0 or (usable > 0 and dark)
+        )  # fmt: skip
         late = self.expected[self.cycle + 3]
         state, was_active = paths.state.get(ev), ev in paths.active
         if kind == OperationKind.PICK:
-            self._pick(qp, None if rng.random() < 0.7 else ev, order)
+            self._pick(qp, None if rng.random() < 0.7 else ev, order, masked)
             return
         late["hits"] = _HITS.get(state), was_active
         operation = {"local": ev, "targeted": 1}
@@ -163,7 +171,7 @@ class History:
                 operation |= row
         self._give(qp, kind, **operation)
 
-    def _pick(self, qp, avoid, order):
+    def _pick(self, qp, avoid, order, masked):
         paths = self._paths[qp]
         loses = self.rng.random() < 0.2  # another plane is taken
         fixed = avoid is not None and self.rng.random() < 0.3
@@ -172,5 +180,5 @@ class History:
         )
         self.inputs[self.cycle + 3]["wins"] = not loses
         if not loses:
-            ev = avoid if fixed else paths.pick(order, avoid=avoid)
+            ev = avoid if fixed else paths.pick(order, avoid=avoid, masked=masked)
             self.expected[self.cycle + 4]["local"] = ev or 0

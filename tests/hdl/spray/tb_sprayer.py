@@ -21,7 +21,9 @@ async def start(dut):
     for lane in range(2):
         getattr(dut, f"o__{lane}__ready").value = 0
     dut.port_up.value = 3
-    for port in ("watch", "news"):
+    for name in ("settings", "now", "link_cleared__valid", "link_cleared__payload"):
+        getattr(dut, name).value = 0
+    for port in ("watch", "news", "link_watch"):
         getattr(dut, f"{port}__ready").value = 1
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()

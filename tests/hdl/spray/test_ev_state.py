@@ -15,6 +15,7 @@ def run_history(history, cycles):
             inputs, expected = history.step()
             ctx.set(dut.valid, "i" in inputs)
             ctx.set(dut.i, inputs.get("i", {}))
+            ctx.set(dut.masked, inputs.get("masked", {"evs": 0, "all": 0}))
             ctx.set(dut.chance, inputs.get("chance", 0))
             ctx.set(dut.wins, inputs.get("wins", 0))
             ctx.set(dut.enough, inputs.get("enough", 0))

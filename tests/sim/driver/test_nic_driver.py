@@ -27,6 +27,20 @@ def test_sizes_are_found_out(preset):
     run(test, config=PRESETS[preset])
 
 
+def test_links_are_inferred_on_demand():
+    async def test(twin, nic):
+        assert await nic.read("link_inference") == 0
+        await nic.infer_links(threshold=2)
+        assert await nic.read("link_inference") == 1
+        assert await nic.read("link_threshold") == 2
+        await nic.infer_links(False)
+        assert await nic.read("link_inference") == 0
+        with pytest.raises(ValueError, match="threshold must be from 1 to 7, not 0"):
+            await nic.infer_links(threshold=0)
+
+    run(test)
+
+
 class Constant:
     def __init__(self, **values):
         self.values = values

@@ -1,0 +1,232 @@
+"""Probes of links that are masked."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.descriptor.outcome import LINKS, LinkWatch
+from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
+from mrcnic.hdl.packet.deep_memory import DeepMemory
+
+from .links import LINK_PROBE, EndpointSend, Operation, ProbeEcho
+from .watch_row import ANSWERS, BACKOFFS
+
+__all__ = ["LinkProber"]
+
+#: Times are kept in units of so many bits less than ``now``, 8 ticks or 1.024 us, and in so many
+#: bits, half of which, 33.5 ms, are told apart.
+_UNIT_BITS, _WHEN_BITS = 3, 16
+
+#: Longest wait, in units.
+_LONGEST = (1 << _WHEN_BITS - 1) - 64
+
+_NUMBER_BITS = 15 - (LINKS - 1).bit_length()
+
+#: Answers that wait. The walk is slower than answers may come, but each link has only one probe.
+_ANSWERS_WAITING = LINKS
+
+
+class _Kind:
+    WALK, WATCH, ANSWER = range(3)
+
+
+class LinkProber(wiring.Component):
+    """Probe each link that is masked, until three answers in a row have come back by it.
+
+    A probe takes a path that the link is part of, and the remote NIC answers it. The first leaves
+    at once. Without an answer within ``settings.probe_timeout`` the next one leaves
+    ``settings.retire_delay`` later, and each further one after twice that time, up to
+    ``settings.retire_delay_max``; after an answer it leaves ``settings.probe_interval`` later. All
+    times are up to 2.1 us longer than said. No probe leaves by a port that is down. Without
+    ``settings.link_inference`` all is forgotten.
+
+    Links take turns, 4 cycles each.
+
+    Parameters
+    ----------
+    config : :class:`~mrcnic.hdl.config.NicConfig`
+        Sizes.
+
+    Members
+    -------
+    watch : ``In(stream.Signature(LinkWatch(config)))``
+        Links that are masked from now on.
+    cleared : ``Out(stream.Signature(range(LINKS)))``
+        Links that work.
+    sends : ``Out(stream.Signature(EndpointSend(config)))``
+        Probes.
+    echo : ``In(ProbeEcho(config))``
+        Answers; those to other probes are left alone.
+    port_up : ``In(lanes)``
+    settings : ``In(Settings(config))``
+    now : ``In(NOW_BITS)``
+    events : ``Out``
+        ``link_probe_sent``, ``link_probe_unanswered``; ``link_probe_stale``: an answer to no probe
+        that is under way.
+    """
+
+    def __init__(self, config: NicConfig):
+        self.config = config
+        names = ("link_probe_sent", "link_probe_unanswered", "link_probe_stale")
+        super().__init__({
+            "watch": In(stream.Signature(LinkWatch(config))),
+            "cleared": Out(stream.Signature(range(LINKS))),
+            "sends": Out(stream.Signature(EndpointSend(config))),
+            "echo": In(ProbeEcho(config)),
+            "port_up": In(config.lanes),
+            "settings": In(Settings(config)),
+            "now": In(NOW_BITS),
+            "events": Out(data.StructLayout(dict.fromkeys(names, 1))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+
+        layout = data.StructLayout({
+            "active": 1,
+            "waiting": 1,  # a probe is out
+            "answers": range(ANSWERS),
+            "backoff": range(BACKOFFS + 1),
+            "number": _NUMBER_BITS,
+            "when": _WHEN_BITS,  # it is due, or lost
+            "peer": index_bits(self.config.peers),
+            "plane": index_bits(self.config.lanes),
+            "ev": 32,
+        })
+        m.submodules.links = links = DeepMemory(layout, depth=LINKS)
+        m.submodules.answers = answers = SyncFIFOBuffered(width=15, depth=_ANSWERS_WAITING)
+        m.d.comb += [
+            answers.w_data.eq(self.echo.identifier),
+            answers.w_en.eq(self.echo.valid & ((self.echo.identifier & LINK_PROBE) != 0)),
+        ]
+
+        # What is next, and its link; then the link's row; then what becomes of it.
+        kind, link, number = Signal(2), Signal(range(LINKS)), Signal(_NUMBER_BITS)
+        walk = Signal(range(LINKS))
+        before, after, wait = Signal(layout), Signal(layout), Signal(_WHEN_BITS)
+        with m.FSM() as fsm:
+            with m.State("CLEAR"):
+                m.d.sync += walk.eq(walk + 1)
+                with m.If(walk == LINKS - 1):
+                    m.next = "CHOOSE"
+            with m.State("CHOOSE"):
+                self._choose(m, kind, link, number, walk, answers)
+                m.next = "READ"
+            with m.State("READ"):
+                m.next = "LOOK"
+            with m.State("LOOK"):
+                m.d.sync += [before.eq(links.data[0]), wait.eq(self._wait(links.data[0].backoff))]
+                m.next = "ACT"
+            with m.State("ACT"):
+                m.next = "CHOOSE"
+        clears, acts = fsm.ongoing("CLEAR"), fsm.ongoing("ACT")
+        m.d.comb += [
+            self.watch.ready.eq(fsm.ongoing("CHOOSE")),
+            answers.r_en.eq(fsm.ongoing("CHOOSE") & ~self.watch.valid),
+            links.row[0].eq(link),
+            links.write.valid.eq(clears | acts),
+            links.write.row.eq(Mux(clears, walk, link)),
+            links.write.data.eq(Mux(clears, 0, after.as_value())),
+        ]
+        does = Signal(data.StructLayout({"sends": 1, "loses": 1, "ends": 1, "stale": 1}))
+        m.d.comb += does.stale.eq(kind == _Kind.ANSWER)
+        self._change(m, does, kind, number, before, after, wait)
+        self._tell(m, acts, does, link, after)
+        return m
+
+    def _choose(self, m, kind, link, number, walk, answers):
+        m.d.sync += number.eq(answers.r_data)
+        with m.If(self.watch.valid):
+            m.d.sync += [kind.eq(_Kind.WATCH), link.eq(self.watch.payload.link)]
+        with m.Elif(answers.r_rdy):
+            m.d.sync += [kind.eq(_Kind.ANSWER), link.eq(answers.r_data[_NUMBER_BITS:])]
+        with m.Else():
+            m.d.sync += [kind.eq(_Kind.WALK), link.eq(walk), walk.eq(walk + 1)]
+
+    def _wait(self, backoff):
+        """Return how long to wait after a probe that was not answered."""
+        wait = self.settings.retire_delay << backoff
+        return self._units(
+            Mux(wait < self.settings.retire_delay_max, wait, self.settings.retire_delay_max)
+        )
+
+    @staticmethod
+    def _units(ticks):
+        units = ticks >> _UNIT_BITS
+        return Mux(units > _LONGEST, _LONGEST, units)
+
+    def _change(self, m, does, kind, number, before, after, wait):
+        """Say what becomes of a row."""
+        offered = Signal.like(self.watch.payload)
+        with m.If(self.watch.valid & self.watch.ready):
+            m.d.sync += offered.eq(self.watch.payload)
+        now, passed = Signal(_WHEN_BITS), Signal(_WHEN_BITS)
+        m.d.comb += now.eq(self.now[_UNIT_BITS : _UNIT_BITS + _WHEN_BITS])
+        m.d.comb += passed.eq(now - before.when)
+        port_up = ((Const(1, self.config.lanes) << before.plane) & self.port_up).any()
+        m.d.comb += after.eq(before)
+        with m.Switch(kind):
+            with m.Case(_Kind.WATCH):
+                m.d.comb += [after.active.eq(1), after.waiting.eq(0), after.when.eq(now)]
+                m.d.comb += [after.answers.eq(0), after.backoff.eq(0)]
+                for name in ("peer", "plane", "ev"):
+                    m.d.comb += after[name].eq(offered[name])
+            with (
+                m.Case(_Kind.ANSWER),
+                m.If(before.active & before.waiting & (before.number == number)),
+            ):
+                m.d.comb += [
+                    does.stale.eq(0),
+                    does.ends.eq(before.answers == ANSWERS - 1),
+                    after.active.eq(~does.ends),
+                    after.waiting.eq(0),
+                    after.answers.eq(before.answers + 1),
+                    after.backoff.eq(0),
+                    after.when.eq(now + self._units(self.settings.probe_interval) + 1),
+                ]
+            with m.Case(_Kind.WALK), m.If(before.active & ~passed[-1]):
+                m.d.comb += after.when.eq(now)  # still due, if nothing can be sent
+                with m.If(before.waiting):
+                    m.d.comb += [
+                        does.loses.eq(1),
+                        after.waiting.eq(0),
+                        after.answers.eq(0),
+                        after.backoff.eq(before.backoff + (before.backoff != BACKOFFS)),
+                        after.when.eq(now + wait + 1),
+                    ]
+                with m.Elif(port_up & ~self.sends.valid):
+                    m.d.comb += [
+                        does.sends.eq(1),
+                        after.waiting.eq(1),
+                        after.number.eq(before.number + 1),
+                        after.when.eq(now + self._units(self.settings.probe_timeout) + 1),
+                    ]
+        with m.If(~self.settings.link_inference):
+            m.d.comb += [after.active.eq(0), does.ends.eq(0), does.sends.eq(0)]
+
+    def _tell(self, m, acts, does, link, after):
+        send = self.sends.payload
+        m.d.comb += [
+            self.events.link_probe_sent.eq(acts & does.sends),
+            self.events.link_probe_unanswered.eq(acts & does.loses),
+            self.events.link_probe_stale.eq(acts & does.stale),
+        ]
+        with m.If(self.cleared.ready):
+            m.d.sync += self.cleared.valid.eq(0)
+        with m.If(acts & does.ends):
+            m.d.sync += [self.cleared.valid.eq(1), self.cleared.payload.eq(link)]
+        with m.If(self.sends.ready):
+            m.d.sync += self.sends.valid.eq(0)
+        with m.If(acts & does.sends):
+            m.d.sync += [
+                self.sends.valid.eq(1),
+                send.peer.eq(after.peer),
+                send.plane.eq(after.plane),
+                send.fixed.eq(1),
+                send.ev.eq(after.ev),
+                send.operation.eq(Operation.PROBE),
+                send.identifier.eq(Cat(after.number, link, 1)),
+            ]
