@@ -9,7 +9,7 @@ from mrcnic.hdl.descriptor.inwards import ReceiveCompletion, RxDescriptor
 from mrcnic.hdl.descriptor.outcome import Completion, EvEvent, EvProbeResult
 from mrcnic.hdl.descriptor.outwards import EvProbeRequest, TxDescriptor, TxRequest, WorkRequest
 from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
-from mrcnic.hdl.descriptor.settings import MacStatus, TableWrite
+from mrcnic.hdl.descriptor.settings import LaneSettings, MacStatus, TableWrite
 from mrcnic.hdl.egress.lane import PAUSE_BITS, EgressLane
 from mrcnic.hdl.health.port_monitor import PortMonitor
 from mrcnic.hdl.health.room import PathHealth
@@ -93,12 +93,12 @@ class Nic(wiring.Component):
         self._retransmit = RetransmitBuffer(config)
         self._spray = Sprayer(config)
         self._responder = Responder(config)
-        self._egress = [EgressLane(config, port=p) for p in lanes]
-        self._ingress = [IngressLane(config, port=p) for p in lanes]
+        self._egress = [EgressLane(config) for p in lanes]
+        self._ingress = [IngressLane(config) for p in lanes]
         self._dma_read = [DmaRead(config) for _ in lanes]
         self._dma_write = [DmaWrite(config) for _ in lanes]
         self._monitors = [PortMonitor(config, port=p) for p in lanes]
-        self._neighbours = [NeighbourResponder(config, port=p) for p in lanes]
+        self._neighbours = [NeighbourResponder(config) for p in lanes]
         self._health = PathHealth(config)
         edges = lanes if config.crossing else ()
         self._line_in = [LineIn(config) for _ in edges]
@@ -147,21 +147,27 @@ class Nic(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        def add(name, room):
+        engine = {
+            "requester": self._requester,
+            "retransmit": self._retransmit,
+            "spray": self._spray,
+            "responder": self._responder,
+            "health": self._health,
+        }
+        for name, room in engine.items():
             m.submodules[name] = outline(room, name, platform)
-
-        add("requester", self._requester)
-        add("retransmit", self._retransmit)
-        add("spray", self._spray)
-        add("responder", self._responder)
-        add("health", self._health)
-        for p in range(self.config.lanes):
-            add(f"egress_{p}", self._egress[p])
-            add(f"ingress_{p}", self._ingress[p])
-            add(f"dma_read_{p}", self._dma_read[p])
-            add(f"dma_write_{p}", self._dma_write[p])
-            add(f"monitor_{p}", self._monitors[p])
-            add(f"neighbours_{p}", self._neighbours[p])
+        per_port = {
+            "egress": self._egress,
+            "ingress": self._ingress,
+            "dma_read": self._dma_read,
+            "dma_write": self._dma_write,
+            "neighbours": self._neighbours,
+        }
+        for name, rooms in per_port.items():
+            for p, room in enumerate(rooms):
+                m.submodules[f"{name}_{p}"] = outline(room, name, platform)
+        for p, monitor in enumerate(self._monitors):
+            m.submodules[f"monitor_{p}"] = monitor
 
         self._connect_host(m)
         self._connect_outwards(m)
@@ -192,8 +198,15 @@ class Nic(wiring.Component):
         )  # fmt: skip
         for room in timed:
             m.d.comb += room.now.eq(tick.now)
-        for room in (*timed, *self._ingress, *self._neighbours):
+        for room in (self._requester, self._retransmit, self._responder, self._health):
             m.d.comb += room.settings.eq(bank.settings)
+        for p, monitor in enumerate(self._monitors):
+            m.d.comb += monitor.settings.eq(bank.settings)
+            own = {"port": bank.settings.port[p], "number": p}
+            for room in (self._egress[p], self._ingress[p], self._neighbours[p]):
+                for name, _ in LaneSettings(self.config):
+                    value = own[name] if name in own else bank.settings[name]
+                    m.d.comb += room.settings[name].eq(value)
         for p, monitor in enumerate(self._monitors):
             m.d.comb += monitor.mac.eq(self.mac_status[p])
             for name in ("up", "link", "remote", "clock", "proven", "degraded"):

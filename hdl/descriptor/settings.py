@@ -5,9 +5,9 @@ from amaranth.lib import data
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
 
-from .sizes import NOW_BITS
+from .sizes import NOW_BITS, index_bits
 
-__all__ = ["PCS_LANES", "MacStatus", "PortSettings", "Settings", "TableWrite"]
+__all__ = ["PCS_LANES", "LaneSettings", "MacStatus", "PortSettings", "Settings", "TableWrite"]
 
 #: PCS lanes of a port of 100 Gb/s (IEEE 802.3, clause 82).
 PCS_LANES = 20
@@ -150,6 +150,24 @@ class Settings(data.StructLayout):
             "link_threshold": 3,
             "link_window": NOW_BITS,
         })
+
+
+class LaneSettings(data.StructLayout):
+    """What of all settings concerns one port; the rooms of every port are alike.
+
+    Members
+    -------
+    port : :class:`PortSettings`
+        Those of the port.
+    number : ``index_bits(lanes)``
+        Which port it is.
+    others
+        All other members of :class:`Settings`.
+    """
+
+    def __init__(self, config: NicConfig):
+        members = {name: field.shape for name, field in Settings(config)}
+        super().__init__(members | {"port": PortSettings(), "number": index_bits(config.lanes)})
 
 
 class TableWrite(data.StructLayout):

@@ -1,14 +1,12 @@
 """From a descriptor to the headers of its packet."""
 
-from operator import index
-
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.settings import LaneSettings, TableWrite
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
 from .header_block import FrameNote, HeaderBlock
@@ -44,8 +42,6 @@ class HeaderBuilder(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes. Without ``routes``, there are no segments.
-    port : :class:`int`
-        Whose addresses are used; below ``config.lanes``.
 
     Attributes
     ----------
@@ -60,30 +56,29 @@ class HeaderBuilder(wiring.Component):
         Beats of their headers. ``user`` is a :class:`~.header_block.FrameNote`.
     table : ``In(stream.Signature(TableWrite()))``
         Rows of tables. Always ready.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Addresses, tags, ports and DSCP values.
     now : ``In(NOW_BITS)``
         Time.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         self.sizes = Sizes(config)
         block = HeaderBlock(config.beat_octets, self.sizes.packet_octets, FrameNote())
         super().__init__({
             "i": In(stream.Signature(TxDescriptor(config))),
             "o": Out(stream.Signature(block)),
             "table": In(stream.Signature(TableWrite())),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "now": In(NOW_BITS),
         })
 
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.planner = planner = HeaderPlanner(self.config, port=self.port)
-        m.submodules.layer = layer = HeaderLayer(self.config, port=self.port)
+        m.submodules.planner = planner = HeaderPlanner(self.config)
+        m.submodules.layer = layer = HeaderLayer(self.config)
         connect(m, flipped(self.i), planner.i)
         connect(m, planner.o, layer.i)
         connect(m, layer.o, flipped(self.o))
@@ -92,8 +87,9 @@ class HeaderBuilder(wiring.Component):
         m.d.comb += layer.settings.eq(self.settings)
 
         if self.config.routes:
-            m.submodules.segments = segments = SegmentTable(self.config, port=self.port)
+            m.submodules.segments = segments = SegmentTable(self.config)
             connect(m, flipped(self.table), segments.table)
+            m.d.comb += segments.number.eq(self.settings.number)
             m.d.comb += segments.route.eq(self.i.payload.route)
             m.d.comb += segments.reduced.eq(self.i.payload.reduced)
             m.d.comb += segments.enable.eq(self.i.ready)

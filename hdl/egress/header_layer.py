@@ -1,13 +1,11 @@
 """From the plan of headers to their octets."""
 
-from operator import index
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.rows import ROUTE_ROW
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader
@@ -43,8 +41,6 @@ class HeaderLayer(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Whose addresses are used.
 
     Members
     -------
@@ -54,20 +50,19 @@ class HeaderLayer(wiring.Component):
         Beats of headers.
     segments : ``In(ArrayLayout(128, SEGMENTS_MAX))``
         Entries of the list, as :class:`~.segment_table.SegmentTable` has them.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Addresses and ports.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         self.sizes = Sizes(config)
         block = HeaderBlock(config.beat_octets, self.sizes.packet_octets, FrameNote())
         super().__init__({
             "i": In(stream.Signature(HeaderPlan(config))),
             "o": Out(stream.Signature(block)),
             "segments": In(data.ArrayLayout(headers.IPV6.fields["destination"], SEGMENTS_MAX)),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
         })
 
     def elaborate(self, platform):
@@ -149,7 +144,7 @@ class HeaderLayer(wiring.Component):
 
     def _prefix(self, m, plan):
         """Return what stands in front of the list of segments, whether it is wanted or not."""
-        port = self.settings.port[self.port]
+        port = self.settings.port
         outer_words, list_units = Signal(14), Signal(8)
         m.d.comb += outer_words.eq(plan.udp_words + plan.outer_words)
         units = headers.IPV6.fields["destination"] // 64

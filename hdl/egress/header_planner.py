@@ -1,14 +1,12 @@
 """From a descriptor to the plan of its headers."""
 
-from operator import index
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Ecn, NextHeader, Role
@@ -38,8 +36,6 @@ class HeaderPlanner(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Whose VLAN tags count.
 
     Members
     -------
@@ -47,19 +43,18 @@ class HeaderPlanner(wiring.Component):
         Packets to be built.
     o : ``Out(stream.Signature(HeaderPlan(config)))``
         Beats of their headers.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         VLAN tags, DSCP values, and what the checksum is made of.
     now : ``In(NOW_BITS)``
         Time.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         super().__init__({
             "i": In(stream.Signature(TxDescriptor(config))),
             "o": Out(stream.Signature(HeaderPlan(config))),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "now": In(NOW_BITS),
         })
 
@@ -92,7 +87,7 @@ class HeaderPlanner(wiring.Component):
         # Sums are kept short: words in front of the inner header that depend on the descriptor
         # are looked up, and those that depend on settings are there before.
         link = Signal.like(plan.prefix, init=place_of(headers.ETHERNET.octets))
-        tags = self.settings.port[self.port].tags
+        tags = self.settings.port.tags
         m.d.sync += link.eq(place_of(headers.ETHERNET.octets) + Mux(tags[1], TAGS_MAX, tags))
         place = Signal.like(plan.note.place)
         m.d.comb += place.eq(link + route.place)

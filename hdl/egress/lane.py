@@ -1,14 +1,12 @@
 """The outward lane of a port."""
 
-from operator import index
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import SlotRead, TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.settings import LaneSettings, TableWrite
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.commit_fifo import CommitFifo
@@ -45,8 +43,6 @@ class EgressLane(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Which port this is, for its settings.
 
     Attributes
     ----------
@@ -67,7 +63,7 @@ class EgressLane(wiring.Component):
         What was asked for.
     o : ``Out(packet_signature(config.beat_octets))``
         Frames for the MAC.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Addresses and values for headers.
     now : ``In(NOW_BITS)``
         Time.
@@ -75,26 +71,18 @@ class EgressLane(wiring.Component):
         The port is up.
     pause : ``In(PAUSE_BITS)``
         Pauses that the MAC asks for, as levels: of each priority, then of all frames. They count
-        if ``settings.port[port].pause`` is set.
+        if ``settings.port.pause`` is set.
     events : ``Out``
         ``tx_packet_sent``, ``host_tx_sent``: a frame was handed over to the MAC.
         ``tx_dropped_port_down``, ``host_tx_dropped_port_down``: one was dropped because the port
         is down. ``host_tx_too_long``: a frame of more than 9,216 octets was dropped.
         ``tx_paused``: for a cycle, a frame was not started because of a pause.
-
-    Raises
-    ------
-    ValueError
-        If ``port`` is not below ``config.lanes``.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
-        if self.port not in range(config.lanes):
-            raise ValueError(f"port must be below lanes, which are {config.lanes}, not {port}")
         octets = config.beat_octets
-        self._builder = HeaderBuilder(config, port=self.port)
+        self._builder = HeaderBuilder(config)
         sizes = self._builder.sizes
         self._inserter = Srv6Inserter(
             octets=octets,
@@ -119,7 +107,7 @@ class EgressLane(wiring.Component):
             "host": In(packet_signature(octets)),
             "o": Out(packet_signature(octets)),
             "table": In(stream.Signature(TableWrite())),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "now": In(NOW_BITS),
             "up": In(1),
             "pause": In(PAUSE_BITS),
@@ -171,7 +159,7 @@ class EgressLane(wiring.Component):
     def _set_gate(self, m, gate):
         settings = self.settings
         m.d.comb += gate.up.eq(self.up)
-        m.d.comb += gate.pause.eq(Mux(settings.port[self.port].pause, self.pause, 0))
+        m.d.comb += gate.pause.eq(Mux(settings.port.pause, self.pause, 0))
         m.d.comb += gate.control_priority.eq(settings.pause_priority_control)
         m.d.comb += gate.data_priority.eq(settings.pause_priority_data)
         m.d.comb += gate.host_turns.eq(settings.host_turns)

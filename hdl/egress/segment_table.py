@@ -1,7 +1,5 @@
 """Lists of segments behind the first, as the host wrote them."""
 
-from operator import index
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -34,11 +32,11 @@ class SegmentTable(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes; ``routes`` is not 0.
-    port : :class:`int`
-        Whose routes are kept.
 
     Members
     -------
+    number : ``In(index_bits(lanes))``
+        Number of the port.
     table : ``In(stream.Signature(TableWrite()))``
         Rows of tables. Always ready.
     route, reduced : ``In``, ``In(1)``
@@ -49,11 +47,11 @@ class SegmentTable(wiring.Component):
         Entries, from the last segment to the first.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         segment = ROUTE_ROW.fields["segment"]
         super().__init__({
+            "number": In(index_bits(config.lanes)),
             "table": In(stream.Signature(TableWrite())),
             "route": In(index_bits(config.routes)),
             "reduced": In(1),
@@ -72,7 +70,7 @@ class SegmentTable(wiring.Component):
         route = Signal(len(write.index) - low)  # of this port; those before it wrap
         ours = Signal()
         m.d.comb += self.table.ready.eq(1)
-        m.d.comb += route.eq(write.index[low:] - self.port * routes)
+        m.d.comb += route.eq(write.index[low:] - self.number * routes)
         m.d.comb += ours.eq(self.table.valid & (write.table == Table.ROUTE) & (route < routes))
 
         # Each entry has a memory: with the first segment in the even rows, without it in the odd.

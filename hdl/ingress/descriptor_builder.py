@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.wire.opcodes import Ecn, Opcode
 
 from .frame import HeaderFields, InnerBeat
@@ -36,7 +36,7 @@ class DescriptorBuilder(wiring.Component):
     -------
     i : ``In(InnerBeat(config))``, ``headers``
         Inner packets, as they come out of a :class:`.HeaderCollector`.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Settings.
     o : ``Out(HeaderFields(config))``
         With the last beat: what the headers say.
@@ -46,7 +46,7 @@ class DescriptorBuilder(wiring.Component):
         super().__init__({
             "i": In(InnerBeat(config)),
             "headers": In(8 * HEADER_OCTETS),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "o": Out(HeaderFields(config)),
         })
 

@@ -1,7 +1,6 @@
 """Descriptors that wait for the engine."""
 
 from collections.abc import Mapping
-from operator import index
 
 from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, fifo, stream, wiring
@@ -9,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxDescriptor
+from mrcnic.hdl.descriptor.sizes import index_bits
 
 from .frame import QueuedFields
 
@@ -29,11 +29,11 @@ class DescriptorQueue(wiring.Component):
         Sizes.
     widths : mapping of :class:`str` to :class:`int`
         How many low bits of each field are kept. All others come out as zero.
-    port : :class:`int`
-        Port that the packets came in by, which all of them get as ``lane``.
 
     Members
     -------
+    lane : ``In(index_bits(lanes))``
+        Port that the packets came in by, which all of them get.
     i : ``In(QueuedFields(config))``
         Descriptor to be queued.
     push : ``In(1)``
@@ -44,10 +44,10 @@ class DescriptorQueue(wiring.Component):
         Descriptors, in order.
     """
 
-    def __init__(self, config: NicConfig, widths: Mapping[str, int], *, port: int):
+    def __init__(self, config: NicConfig, widths: Mapping[str, int]):
         self.widths = dict(widths)
-        self.port = index(port)
         super().__init__({
+            "lane": In(index_bits(config.lanes)),
             "i": In(QueuedFields(config)),
             "push": In(1),
             "room": Out(1),
@@ -72,7 +72,7 @@ class DescriptorQueue(wiring.Component):
             if kept:
                 fields.append(read[name])
             if kept < entry.width:
-                fields.append(Const(self.port if name == "lane" else 0, entry.width - kept))
+                fields.append(self.lane if name == "lane" else Const(0, entry.width - kept))
         m.d.comb += self.o.payload.eq(Cat(fields))
 
         m.d.comb += self.o.valid.eq(queue.r_rdy)

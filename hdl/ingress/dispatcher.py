@@ -1,7 +1,5 @@
 """The verdict on a packet, and where it goes."""
 
-from operator import index
-
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -9,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.body import WriteBody
 from mrcnic.hdl.descriptor.inwards import RxDescriptor, RxEndpoint
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.packet.beat import Beat, packet_signature
 from mrcnic.hdl.packet.commit_fifo import CommitFifo
 from mrcnic.hdl.packet.keep import end_to_keep
@@ -48,11 +47,11 @@ class Dispatcher(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Number of the port.
 
     Members
     -------
+    lane : ``In(index_bits(lanes))``
+        Number of the port.
     icrc : ``In(StructLayout({"valid": 1, "good": 1}))``
         Verdict. What follows belongs to the same packet in the same cycle.
     findings : ``In(Findings(config))``
@@ -68,10 +67,10 @@ class Dispatcher(wiring.Component):
         Those of :data:`.EVENTS`; what becomes of foreign packets is decided elsewhere.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         super().__init__({
+            "lane": In(index_bits(config.lanes)),
             "icrc": In(data.StructLayout({"valid": 1, "good": 1})),
             "findings": In(Findings(config)),
             "fields": In(HeaderFields(config)),
@@ -97,10 +96,10 @@ class Dispatcher(wiring.Component):
         widths = {name: layout[name].width for name in (*_COMMON, *_OF_REQUESTS, "body")}
         common = {name: widths[name] for name in (*_COMMON, "body")}
         m.submodules.requests = requests = DescriptorQueue(
-            config, {**widths, "body": WriteBody().size}, port=self.port
+            config, {**widths, "body": WriteBody().size}
         )
-        m.submodules.responses = responses = DescriptorQueue(config, common, port=self.port)
-        m.submodules.endpoints = endpoints = EndpointQueue(config, port=self.port)
+        m.submodules.responses = responses = DescriptorQueue(config, common)
+        m.submodules.endpoints = endpoints = EndpointQueue(config)
 
         opcode = self.fields.opcode
         is_request = Signal()
@@ -144,6 +143,8 @@ class Dispatcher(wiring.Component):
 
         has_payload = self.piece_valid & self.piece.last & ~trimmed
         of_findings = ("octets", "payload", "no_room")
+        for queue in (requests, responses, endpoints):
+            m.d.comb += queue.lane.eq(self.lane)
         for queue in (requests, responses):
             for name, _ in QueuedFields(config):
                 if name not in of_findings:

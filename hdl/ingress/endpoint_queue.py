@@ -1,13 +1,12 @@
 """Endpoint requests and responses that wait for the engine."""
 
-from operator import index
-
-from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxEndpoint
+from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode
 
 from .frame import HeaderFields
@@ -27,11 +26,11 @@ class EndpointQueue(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Port that the packets came in by, which all of them get as ``lane``.
 
     Members
     -------
+    lane : ``In(index_bits(lanes))``
+        Port that the packets came in by, which all of them get.
     i : ``In(HeaderFields(config))``
         Headers of a packet to be queued.
     push : ``In(1)``
@@ -42,10 +41,10 @@ class EndpointQueue(wiring.Component):
         Packets, in order.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         super().__init__({
+            "lane": In(index_bits(config.lanes)),
             "i": In(HeaderFields(config)),
             "push": In(1),
             "room": Out(1),
@@ -75,8 +74,7 @@ class EndpointQueue(wiring.Component):
         m.d.comb += self.room.eq(queue.w_rdy)
 
         # The port is the first field, and the same in all.
-        port = Const(self.port, layout["lane"].width)
-        m.d.comb += Value.cast(self.o.payload).eq(Cat(port, queue.r_data))
+        m.d.comb += Value.cast(self.o.payload).eq(Cat(self.lane, queue.r_data))
         m.d.comb += self.o.valid.eq(queue.r_rdy)
         m.d.comb += queue.r_en.eq(self.o.ready)
 

@@ -1,14 +1,12 @@
 """One port's way in: from the MAC to descriptors and payload."""
 
-from operator import index
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxDescriptor, RxEndpoint
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.delay_line import DelayLine
 
@@ -59,8 +57,6 @@ class IngressLane(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Number of the port.
 
     Members
     -------
@@ -75,22 +71,14 @@ class IngressLane(wiring.Component):
         Frames for the host.
     payload : ``Out(packet_signature(config.beat_octets))``
         Payloads of those ``requests`` with ``payload`` set, in their order.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Settings.
     events : ``Out(StructLayout(...))``
         One-cycle pulses, named in :data:`.EVENTS`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such port.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
-        if self.port not in range(config.lanes):
-            raise ValueError(f"port must be from 0 to {config.lanes - 1}, not {port}")
         super().__init__({
             "i": In(packet_signature(config.beat_octets, user_shape=1)),
             "requests": Out(stream.Signature(RxDescriptor(config))),
@@ -98,14 +86,14 @@ class IngressLane(wiring.Component):
             "endpoints": Out(stream.Signature(RxEndpoint(config))),
             "host": Out(packet_signature(config.beat_octets)),
             "payload": Out(packet_signature(config.beat_octets)),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "events": Out(data.StructLayout(dict.fromkeys(EVENTS, 1))),
         })
 
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.outer_parser = outer_parser = OuterParser(self.config, port=self.port)
+        m.submodules.outer_parser = outer_parser = OuterParser(self.config)
         m.submodules.decapsulator = decapsulator = Decapsulator(self.config)
         m.submodules.collector = collector = HeaderCollector(self.config)
         m.submodules.icrc_checker = icrc_checker = IcrcChecker(self.config)
@@ -134,7 +122,8 @@ class IngressLane(wiring.Component):
         pieces_valid = Signal(wait)  # of the pieces in the delay line, the oldest on top
         m.d.sync += pieces_valid.eq((pieces_valid << 1) | extractor.o_valid)
 
-        m.submodules.dispatcher = dispatcher = Dispatcher(self.config, port=self.port)
+        m.submodules.dispatcher = dispatcher = Dispatcher(self.config)
+        m.d.comb += dispatcher.lane.eq(self.settings.number)
         m.d.comb += dispatcher.icrc.eq(icrc_checker.o)
         m.d.comb += dispatcher.findings.eq(checker.o)
         m.d.comb += dispatcher.fields.eq(fields.o)

@@ -1,14 +1,13 @@
 """Ethernet, VLAN tags, outermost IP header and routing header of a received frame."""
 
 from itertools import pairwise
-from operator import index
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.keep import keep_to_end
 from mrcnic.hdl.wire import headers
@@ -51,26 +50,23 @@ class OuterParser(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Number of the port.
 
     Members
     -------
     i : ``In(packet_signature(config.beat_octets, user_shape=1))``
         Frames from the MAC, without frame check sequence; ``user`` of the last beat says that the
         frame is bad. ``ready`` is always set.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Settings.
     o : ``Out(FrameBeat(config))``
         The same with notes; combinational.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
         super().__init__({
             "i": In(packet_signature(config.beat_octets, user_shape=1)),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "o": Out(FrameBeat(config)),
         })
 
@@ -103,7 +99,7 @@ class OuterParser(wiring.Component):
             arriving.data.eq(beat.data),
             arriving.end.eq(keep_to_end(beat.keep)),
             arriving.bad.eq(beat.user),
-            arriving.enabled.eq(self.settings.port[self.port].enable),
+            arriving.enabled.eq(self.settings.port.enable),
         ]
 
         # Beats move up when another one comes, and when no more is to come of this frame.
@@ -113,7 +109,7 @@ class OuterParser(wiring.Component):
             m.d.sync += [older.eq(newer) for older, newer in pairwise(line)]
 
         # The tags are read a cycle ahead of the rest, which stands behind them.
-        m.submodules.tag_reader = tag_reader = TagReader(self.config, port=self.port)
+        m.submodules.tag_reader = tag_reader = TagReader(self.config)
         tags = Signal(TagNotes())
         m.d.comb += tag_reader.octets.eq(Cat(entry.data for entry in line[1:]))
         m.d.comb += tag_reader.settings.eq(self.settings)

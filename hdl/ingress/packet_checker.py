@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Ecn, NextHeader, Opcode
 from mrcnic.hdl.wire.srv6 import SEGMENTS_MAX
@@ -90,7 +90,7 @@ class PacketChecker(wiring.Component):
     -------
     i : ``In(InnerBeat(config))``, ``headers``
         Inner packets, as they come out of a :class:`.HeaderCollector`.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Settings.
     o : ``Out(Findings(config))``
         What was found of the packet that ended ``latency`` cycles ago.
@@ -109,7 +109,7 @@ class PacketChecker(wiring.Component):
         super().__init__({
             "i": In(InnerBeat(config)),
             "headers": In(8 * HEADER_OCTETS),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "o": Out(Findings(config)),
         })
 

@@ -1,13 +1,11 @@
 """VLAN tags of a received frame, and what depends on where they end."""
 
-from operator import index
-
 from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.layout import HeaderLayout
 from mrcnic.hdl.wire.opcodes import EtherType
@@ -59,30 +57,27 @@ class TagReader(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Number of the port.
 
     Members
     -------
     octets : ``In(8 * 52)``
         First octets of the frame, the first in the least significant bits.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         Settings.
     o : ``Out(TagNotes())``
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
-        self.port = index(port)
+    def __init__(self, config: NicConfig):
         super().__init__({
             "octets": In(8 * _LOOK_OCTETS),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "o": Out(TagNotes()),
         })
 
     def elaborate(self, platform):
         m = Module()
 
-        port = self.settings.port[self.port]
+        port = self.settings.port
         ethernet = HeaderLayout(headers.ETHERNET).from_octets(self.octets)
         ends = [headers.ETHERNET.octets + n * headers.VLAN.octets for n in range(TAGS_MAX + 1)]
         tags = [HeaderLayout(headers.VLAN).from_octets(self.octets[8 * at :]) for at in ends[:-1]]

@@ -1,13 +1,11 @@
 """Neighbour solicitations for a port, answered without the host."""
 
-from operator import index
-
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.packet.beat import packet_signature
 
 from .advertiser import Advertiser
@@ -42,8 +40,6 @@ class NeighbourResponder(wiring.Component):
     ----------
     config : :class:`~mrcnic.hdl.config.NicConfig`
         Sizes.
-    port : :class:`int`
-        Number of the port.
 
     Members
     -------
@@ -55,29 +51,21 @@ class NeighbourResponder(wiring.Component):
         Frames from the host.
     host_o : ``Out(packet_signature(beat_octets))``
         The same, with replies between them.
-    settings : ``In(Settings(config))``
+    settings : ``In(LaneSettings(config))``
         ``neighbour_replies`` says whether there are any.
     events : ``Out(StructLayout(...))``
         One-cycle pulses, named in :data:`NEIGHBOUR_EVENTS`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such port.
     """
 
-    def __init__(self, config: NicConfig, *, port: int):
+    def __init__(self, config: NicConfig):
         self.config = config
-        self.port = index(port)
-        if self.port not in range(config.lanes):
-            raise ValueError(f"port must be from 0 to {config.lanes - 1}, not {port}")
         octets = config.beat_octets
         super().__init__({
             "i": In(packet_signature(octets)),
             "o": Out(packet_signature(octets)),
             "host_i": In(packet_signature(octets)),
             "host_o": Out(packet_signature(octets)),
-            "settings": In(Settings(config)),
+            "settings": In(LaneSettings(config)),
             "events": Out(data.StructLayout(dict.fromkeys(NEIGHBOUR_EVENTS, 1))),
         })
 
@@ -97,7 +85,7 @@ class NeighbourResponder(wiring.Component):
 
         m.d.comb += picker.enable.eq(self.settings.neighbour_replies)
         m.d.comb += picker.free.eq(advertiser.free)
-        m.d.comb += advertiser.settings.eq(self.settings.port[self.port])
+        m.d.comb += advertiser.settings.eq(self.settings.port)
         m.d.comb += advertiser.start.eq(picker.start)
         m.d.comb += advertiser.candidate.eq(picker.candidate)
         m.d.comb += picker.judged.eq(advertiser.judged)

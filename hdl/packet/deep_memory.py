@@ -7,12 +7,13 @@ from amaranth.hdl import ClockSignal, Instance, Module, ShapeLike, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["DEEP_ROWS", "DeepMemory", "RowWrite", "with_deep_memory"]
+__all__ = ["DEEP_MEMORY", "DEEP_ROWS", "DeepMemory", "RowWrite", "with_deep_memory"]
 
 #: A memory of more rows than these takes Amaranth too long to write out, initial values and all.
 DEEP_ROWS = 4096
 
-_MODULE = "mrcnic_deep_memory"
+#: The hand-written module, in a file of its name.
+DEEP_MEMORY = Path(__file__).with_name("mrcnic_deep_memory.v")
 
 
 class RowWrite(data.StructLayout):
@@ -31,7 +32,7 @@ class DeepMemory(wiring.Component):
     Up to :data:`DEEP_ROWS` rows this is Amaranth's own memory. A deeper one is Amaranth's in its
     simulator and in proofs, which elaborate with no platform or with ``"formal"``; for any other
     platform, such as the ``"generate"`` of ``verilog.convert(..., platform="generate")``, it is
-    an instance of the hand-written ``deep_memory.v`` for each reader, which
+    an instance of the hand-written :data:`DEEP_MEMORY` for each reader, which
     :func:`with_deep_memory` adds to the Verilog.
 
     Parameters
@@ -80,7 +81,7 @@ class DeepMemory(wiring.Component):
         if self.depth > DEEP_ROWS and platform not in (None, "formal"):
             for n in range(self.readers):
                 m.submodules[f"replica_{n}"] = Instance(
-                    _MODULE,
+                    DEEP_MEMORY.stem,
                     p_WIDTH=len(Value.cast(self.data[n])),
                     p_DEPTH=self.depth,
                     p_ROW_BITS=len(self.row[n]),
@@ -114,6 +115,4 @@ class DeepMemory(wiring.Component):
 
 def with_deep_memory(verilog: str) -> str:
     """Add the memory module to generated ``verilog``, if that makes use of it."""
-    if _MODULE not in verilog:
-        return verilog
-    return verilog + Path(__file__).with_name("deep_memory.v").read_text()
+    return verilog + DEEP_MEMORY.read_text() if DEEP_MEMORY.stem in verilog else verilog

@@ -40,12 +40,13 @@ def outline(room: wiring.Component, name: str, platform) -> Elaboratable | Fragm
     room : :class:`~amaranth.lib.wiring.Component`
         Clocked by ``sync``, and by no other domain.
     name : :class:`str`
-        Its name; not that of another one.
+        Name of its kind. All rooms of one name are alike: the first is converted for all of them.
     """
     if not isinstance(platform, Outlines):
         return room
-    module = f"{platform.prefix}.{name}"
-    platform.rooms[module] = (room, Fragment.get(room, platform))
+    module = f"{platform.prefix}_{name}"
+    converted = (room, Fragment.get(room, platform))
+    platform.rooms.setdefault(module, converted)
     ports = {
         f"{'i' if member.flow == In else 'o'}_{'__'.join(map(str, path))}": Value.cast(value)
         for path, member, value in room.signature.flatten(room)

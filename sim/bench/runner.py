@@ -11,6 +11,7 @@ from pathlib import Path
 from cocotb_tools.runner import Verilator, get_results, get_runner
 
 from .convert import to_verilog
+from .translate import LEAN_OPTIONS
 
 __all__ = [
     "SIMULATORS",
@@ -58,17 +59,12 @@ def find_simulator(simulator: str) -> bool:
 class _LeanVerilator(Verilator):
     """Verilator that opens to cocotb only the signals that the source says are public.
 
-    The stock runner opens every signal of the design, which takes most optimisations away. What
-    ``--hierarchical`` and a control file make a block of is translated and compiled once, however
-    often it is instantiated.
+    The stock runner opens every signal of the design, which takes most optimisations away.
     """
 
     def _build_command(self):
         translate, make = super()._build_command()
-        translate = [arg for arg in translate if arg != "--public-flat-rw"]
-        if "--hierarchical" in translate:
-            make = ["Vtop_hier.mk" if arg == "Vtop.mk" else arg for arg in make]
-        return [translate, make]
+        return [[arg for arg in translate if arg != "--public-flat-rw"], make]
 
 
 class _QuickVerilator(Verilator):
@@ -92,7 +88,7 @@ def compile_design(
     simulator: str,
     build_dir: Path,
     lean: bool = False,
-    blocks: Sequence[str] = (),
+    archives: Sequence[Path] = (),
     trace: bool = False,
     log_file: Path | None = None,
 ):
@@ -102,22 +98,16 @@ def compile_design(
     ----------
     lean : :class:`bool`
         Open to the bench only what the source marks as public; such a simulation is much faster.
-    blocks : sequence of :class:`str`
-        Modules, several times instantiated, that a lean Verilator is to translate once each.
+    archives : sequence of :class:`pathlib.Path`
+        Code of modules that Verilator has translated before; ``sources`` has what stands for them.
     trace : :class:`bool`
         :func:`run_design` is to be able to record waveforms.
     """
-    # A lean build is for use, and the lint has its own test; a block's bench is its lint as well.
-    verilator_args = ["-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast"] if lean else ["-Wall"]
-    build_args = {"verilator": verilator_args, "icarus": []}[simulator]
+    build_args = []
     if simulator == "verilator":
+        # The bench of a block is its lint as well.
+        build_args = [*(LEAN_OPTIONS if lean else ["-Wall"]), *map(str, archives)]
         sources = [WAIVERS, *sources]
-    if simulator == "verilator" and blocks:
-        control = build_dir / "blocks.vlt"
-        lines = (f'hier_block -module "{block}"' for block in blocks)
-        control.write_text("\n".join(["`verilator_config", *lines, ""]))
-        build_args = [*build_args, "--hierarchical"]
-        sources = [control, *sources]
     if simulator == "verilator" and trace:
         build_args = [*build_args, "--trace-fst"]
     if simulator == "icarus":

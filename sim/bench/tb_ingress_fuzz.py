@@ -16,7 +16,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.hdl.wire.opcodes import Dscp, Role
@@ -38,7 +38,7 @@ _ENDPOINTS = (0xD8, 0xD9)
 _SINGLE = {name for name in EVENTS if name not in ("rx_to_host", "rx_host_no_room", "rx_no_room")}
 
 
-def lane_settings(config, rules):
+def lane_settings(rules):
     """Return settings for ``rules``."""
     port = {"usid": rules.own & 0xFFFF, "enable": 1, "tags": len(rules.tags)}
     port |= dict(zip(("inner_tag", "outer_tag"), reversed(rules.tags), strict=False))
@@ -49,7 +49,7 @@ def lane_settings(config, rules):
         "udp_port": rules.udp_ports[0],
         "udp_port_alternative": rules.udp_ports[1],
         "dscp": [Dscp[role.name].value for role in Role],
-        "port": [port] * config.lanes,
+        "port": port,
     }
 
 
@@ -172,7 +172,7 @@ async def start(dut, config, rules):
     dut.i__payload.value = 0
     for name in ("requests", "responses", "endpoints", "payload", "host"):
         getattr(dut, f"{name}__ready").value = 1
-    dut.settings.value = Settings(config).const(lane_settings(config, rules)).as_bits()
+    dut.settings.value = LaneSettings(config).const(lane_settings(rules)).as_bits()
     dut.rst.value = 1
     await ClockCycles(dut.clk, 2)
     dut.rst.value = 0

@@ -155,7 +155,7 @@ async def _measure(ctx, config, kind, octets, queues, feeds, watched, blocks) ->
 
 
 def _egress(config: NicConfig) -> list[Figure]:
-    lane = _OpenedEgress(config, port=0)
+    lane = _OpenedEgress(config)
     figures = []
 
     async def bench(ctx):
@@ -173,7 +173,7 @@ def _egress(config: NicConfig) -> list[Figure]:
             "ICRC make": ("inserted", "made", "made"),
             "egress lane": ("taken", "offered", "sent"),
         }
-        ctx.set(lane.settings, lane_settings(config))
+        ctx.set(lane.settings, lane_settings())
         ctx.set(lane.up, 1)
         for port in (lane.o, lane.fetch):
             ctx.set(port.ready, 1)
@@ -198,7 +198,7 @@ def _egress(config: NicConfig) -> list[Figure]:
 
 
 def _ingress(config: NicConfig) -> list[Figure]:
-    lane = _OpenedIngress(config, port=0)
+    lane = _OpenedIngress(config)
     figures = []
 
     async def bench(ctx):
@@ -220,7 +220,7 @@ def _ingress(config: NicConfig) -> list[Figure]:
             "ICRC check": ("to check", "checked", "checked"),
             "ingress lane": ("last", "handed on", "handed on"),
         }
-        ctx.set(lane.settings, lane_settings(config))
+        ctx.set(lane.settings, lane_settings())
         for port in (requests, responses, lane.payload):
             ctx.set(port.ready, 1)
         layout = Beat(config.beat_octets, user_shape=1)
@@ -252,12 +252,12 @@ def _inner_headers(packet: Packet, frame: bytes) -> bytes:
 
 
 def _pass_out(config: NicConfig) -> list[Figure]:
-    lane = EgressLane(config, port=0)
+    lane = EgressLane(config)
     return _pass(config, lane, lane.host, lane.o, ("pass out", "first", "offered", "sent"))
 
 
 def _pass_in(config: NicConfig) -> list[Figure]:
-    lane = IngressLane(config, port=0)
+    lane = IngressLane(config)
     return _pass(config, lane, lane.i, lane.host, ("pass in", "last", "offered", "sent"))
 
 
@@ -272,7 +272,7 @@ def _pass(config: NicConfig, lane, source, sink, block: tuple[str, str, str, str
             "offered": _moves(sink, "first"),
             "sent": _moves(sink, "last"),
         }
-        ctx.set(lane.settings, lane_settings(config))
+        ctx.set(lane.settings, lane_settings())
         ctx.set(sink.ready, 1)
         if "up" in lane.signature.members:
             ctx.set(lane.up, 1)

@@ -1,6 +1,5 @@
 """Packets and frames of any length, and the settings of a NIC that takes them."""
 
-from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.wire.headers import ETHERNET
 from mrcnic.hdl.wire.opcodes import Dscp, Opcode, Role
 from mrcnic.sim.codec.outer import Ethernet
@@ -19,8 +18,8 @@ _EV = 0xC0052010
 _FOREIGN_TYPE = 0x88B5
 
 
-def lane_settings(config: NicConfig) -> dict:
-    """Return :class:`~mrcnic.hdl.descriptor.settings.Settings` of a NIC that talks to itself."""
+def lane_settings() -> dict:
+    """Return members of ``LaneSettings`` for a NIC that talks to itself."""
     port = {
         "enable": 1,
         "own_mac": _OWN_MAC,
@@ -34,7 +33,7 @@ def lane_settings(config: NicConfig) -> dict:
         "udp_port": 4791,
         "hop_limit": 64,
         "dscp": [Dscp[role.name].value for role in Role],
-        "port": [port] * config.lanes,
+        "port": port,
     }
 
 

@@ -8,7 +8,7 @@ from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings, TableWrite
+from mrcnic.hdl.descriptor.settings import LaneSettings, TableWrite
 from mrcnic.hdl.rows import Table
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.icrc import icrc
@@ -28,7 +28,7 @@ SETTINGS = {
     "udp_port": 4791,
     "hop_limit": 64,
     "dscp": [46, 8, 10, 0, 16, 18],
-    "port": [{"own_mac": OWN_MAC, "next_hop_mac": NEXT_HOP_MAC, "underlay": UNDERLAY}],
+    "port": {"own_mac": OWN_MAC, "next_hop_mac": NEXT_HOP_MAC, "underlay": UNDERLAY},
 }
 
 #: The protocol's vectors, from the inner IPv6 header on: descriptor, payload, time, packet.
@@ -153,10 +153,10 @@ ETHERNET = headers.ETHERNET.pack(destination=NEXT_HOP_MAC, source=OWN_MAC, ether
 TIMESTAMPED = {0xC6, 0xC7, 0xC8, 0xC9, 0xCA, 0xCB}
 
 
-def settings(config, *, port=(), **changes):
-    port = {**SETTINGS["port"][0], **dict(port)}
-    values = {**SETTINGS, "port": [port] * config.lanes, **changes}
-    return Settings(config).const(values)
+def settings(config, *, port=(), number=0, **changes):
+    port = {**SETTINGS["port"], **dict(port)}
+    values = {**SETTINGS, "port": port, "number": number, **changes}
+    return LaneSettings(config).const(values)
 
 
 def descriptor(config, fields, *, octets, slot=0):
@@ -216,7 +216,7 @@ def extension(fields, timestamp):
 def frame(fields, payload, timestamp=TIMESTAMP, *, routes=(), **changes):
     """Return the frame that a lane with ``SETTINGS`` and changes makes, put together by scapy."""
     setting = {**SETTINGS, **changes}
-    port = {**SETTINGS["port"][0], **dict(changes.get("port", ()))}
+    port = {**SETTINGS["port"], **dict(changes.get("port", ()))}
     entropy = fields["ev"]
     rest = extension(fields, timestamp) + payload + bytes(-len(payload) % 4)
     bth = headers.BTH.pack(

@@ -67,7 +67,7 @@ def run_lane(
 
     Functions tell from the cycle what the surroundings do.
     """
-    dut = EgressLane(config, port=0)
+    dut = EgressLane(config)
     run = LaneRun(latency=dut.latency)
     layout = Beat(config.beat_octets)
     waiting_host = deque(beat for octets in host for beat in to_beats(octets, layout))

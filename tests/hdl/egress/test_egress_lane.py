@@ -28,7 +28,6 @@ from lane_frames import (
 from lane_world import run_lane
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.egress.lane import EgressLane
 from mrcnic.hdl.wire.opcodes import Opcode
 
 TINY = NicConfig(lanes=1, beat_octets=8, qps=4, window=128, slots=16, mtu=256, evs=16)
@@ -292,8 +291,3 @@ def test_priorities_pause():
     )  # fmt: skip
     before = [cycle for cycle in run.moved if cycle < 200]
     assert len(before) == 1
-
-
-def test_port_must_exist():
-    with pytest.raises(ValueError, match=r"^port must be below lanes, which are 1, not 1$"):
-        EgressLane(TINY, port=1)

@@ -13,7 +13,7 @@ def test_egress_lane(simulator, tmp_path):
     if not find_simulator(simulator):
         pytest.skip(f"{simulator} is not installed")
     run_bench(
-        EgressLane(NicConfig(lanes=1, mtu=256), port=0),
+        EgressLane(NicConfig(lanes=1, mtu=256)),
         "tb_egress_lane",
         simulator=simulator,
         build_dir=tmp_path,

@@ -54,12 +54,12 @@ def build(packets, *, config=CONFIG, lane=0, now=TIMESTAMP, pauses=(), routes=()
 
     There is no bubble: with no pauses, the deadline is the number of beats and the latency.
     """
-    dut = HeaderBuilder(config, port=lane)
+    dut = HeaderBuilder(config)
     built, taken, firsts = [], [], []
     pauses = list(pauses)
 
     async def bench(ctx):
-        ctx.set(dut.settings, settings(config, **changes))
+        ctx.set(dut.settings, settings(config, number=lane, **changes))
         await drive(ctx, dut.table, route_rows(config, routes, port=lane))
         if lane:  # rows of another port change nothing
             others = [[0xBAD + n for n in range(7)] for _ in range(config.routes)]
@@ -270,7 +270,7 @@ def test_more_than_eight_segments_count_as_eight():
 
 def test_time_is_that_of_taking():
     config = NicConfig(beat_octets=128)
-    dut = HeaderBuilder(config, port=0)
+    dut = HeaderBuilder(config)
 
     async def producer(ctx):
         ctx.set(dut.settings, settings(config))

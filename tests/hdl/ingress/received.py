@@ -138,7 +138,7 @@ def packet(opcode, rest, *, good=True, ipv4=False, **fields):
     return octets + (check if good else bytes([check[0] ^ 1]) + check[1:])
 
 
-def settings(config, *, loopback=B, enable=1, port=None, **fields):
+def settings(*, loopback=B, enable=1, port=None, **fields):
     """Make settings of a lane that is at B; ``port`` has more of the port's."""
     port = port or {}
     return {
@@ -148,7 +148,7 @@ def settings(config, *, loopback=B, enable=1, port=None, **fields):
         "udp_port": 4791,
         "udp_port_alternative": 4971,
         "dscp": [Dscp[role.name].value for role in Role],
-        "port": [{"usid": USID, "enable": enable, **port} for _ in range(config.lanes)],
+        "port": {"usid": USID, "enable": enable, **port},
         **fields,
     }
 
@@ -199,17 +199,17 @@ def receive(frames, beat_octets=64, *, gap=lambda: 0, ready=lambda cycle: True, 
     config = kwargs.pop("config", None) or config_of(beat_octets)
     steer = kwargs.pop("steer", lambda cycle: None)
     host_ready = kwargs.pop("host_ready", True)
-    dut = IngressLane(config, port=0)
+    dut = IngressLane(config)
     result = Received()
     done = []
 
     async def producer(ctx):
-        ctx.set(dut.settings, settings(config, **kwargs))
+        ctx.set(dut.settings, settings(**kwargs))
         for number, beat in enumerate(beats_of(frames, beat_octets)):
             for _ in range(gap()):
                 await ctx.tick()
             if (change := steer(number)) is not None:
-                ctx.set(dut.settings, settings(config, **{**kwargs, **change}))
+                ctx.set(dut.settings, settings(**{**kwargs, **change}))
             ctx.set(dut.i.payload.as_value(), beat)
             ctx.set(dut.i.valid, 1)
             assert ctx.get(dut.i.ready) == 1

@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from mrcnic.hdl.descriptor.inwards import RxDescriptor
-from mrcnic.hdl.descriptor.settings import Settings
+from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.ingress.reasons import EVENTS
 from mrcnic.hdl.packet.beat import Beat
 from mrcnic.sim.bench.packets import from_beats
@@ -137,7 +137,7 @@ async def what_scapy_sends_is_understood(dut, busy):
     dut.i__payload.value = 0
     for name in ("requests", "responses", "payload"):
         getattr(dut, f"{name}__ready").value = 0
-    dut.settings.value = Settings(config).const(settings(config)).as_bits()
+    dut.settings.value = LaneSettings(config).const(settings()).as_bits()
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()
     await ClockCycles(dut.clk, 2)

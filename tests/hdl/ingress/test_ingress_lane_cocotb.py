@@ -13,7 +13,7 @@ def test_ingress_lane(simulator, tmp_path):
     if not find_simulator(simulator):
         pytest.skip(f"{simulator} is not installed")
     run_bench(
-        IngressLane(config_of(64), port=0),
+        IngressLane(config_of(64)),
         "tb_ingress_lane",
         simulator=simulator,
         build_dir=tmp_path,

@@ -45,7 +45,7 @@ def test_headers_are_parsed_in_six_cycles_or_three(tags, routing, cycles):
     """
     config = config_of(64)
     m = Module()
-    m.submodules.parser = parser = OuterParser(config, port=0)
+    m.submodules.parser = parser = OuterParser(config)
     m.submodules.decapsulator = decapsulator = Decapsulator(config)
     m.submodules.collector = collector = HeaderCollector(config)
     m.d.comb += [decapsulator.i.eq(parser.o), collector.i.eq(decapsulator.o)]
@@ -54,7 +54,7 @@ def test_headers_are_parsed_in_six_cycles_or_three(tags, routing, cycles):
     seen = []
 
     async def bench(ctx):
-        ctx.set(parser.settings, settings(config))
+        ctx.set(parser.settings, settings())
         beats = list(beats_of([frame], 64))
         for cycle in range(12):
             if ctx.get(collector.headers).to_bytes(96, "little")[:88] == inner[:88]:
@@ -72,11 +72,11 @@ def test_headers_are_parsed_in_six_cycles_or_three(tags, routing, cycles):
 def test_latency(beat_octets, requests, payload):
     """From the last beat of a frame to its descriptor, and its payload."""
     config = config_of(beat_octets)
-    dut = IngressLane(config, port=0)
+    dut = IngressLane(config)
     seen = {}
 
     async def bench(ctx):
-        ctx.set(dut.settings, settings(config))
+        ctx.set(dut.settings, settings())
         for beat in beats_of([D1], beat_octets):
             ctx.set(dut.i.payload.as_value(), beat)
             ctx.set(dut.i.valid, 1)
@@ -220,8 +220,3 @@ def test_b118_outputs_stop_at_any_time():
         result = receive(frames, ready=lambda cycle, wait=wait: cycle % (wait + 1) == wait)
         assert [request.dqp for request in result.requests] == [0, 1] * 30
         assert result.payloads == [bytes([number]) * 70 for number in range(60)]
-
-
-def test_port_is_checked():
-    with pytest.raises(ValueError, match="port must be from 0 to 0, not 1"):
-        IngressLane(config_of(8), port=1)

@@ -35,11 +35,11 @@ ECHO = solicitation(icmp={"type": 128})
 
 
 class Edge:
-    """A responder for port 1 of 2, with a lane, a host and an egress lane around it."""
+    """A responder for a port, with a lane, a host and an egress lane around it."""
 
     def __init__(self, octets=64, *, enabled=1):
         config = NicConfig(lanes=2, beat_octets=octets)
-        self.dut = NeighbourResponder(config, port=1)
+        self.dut = NeighbourResponder(config)
         self.octets = octets
         self.enabled = enabled
         self.passed, self.sent = [], []
@@ -56,7 +56,7 @@ class Edge:
                 ("underlay", UNDERLAY),
                 ("link_local", LINK_LOCAL),
             ):
-                ctx.set(dut.settings.port[1][name], number(value))
+                ctx.set(dut.settings.port[name], number(value))
             for packet in frames:
                 for beat in line_beats(self.octets, packet):
                     await idle(ctx, "sync", pause())
@@ -93,12 +93,6 @@ class Edge:
         self.passed = from_beats(self.passed)
         self.sent = from_beats(self.sent)
         return self
-
-
-@pytest.mark.parametrize("port", [-1, 2])
-def test_neighbour_port_is_checked(port):
-    with pytest.raises(ValueError, match=f"port must be from 0 to 1, not {port}"):
-        NeighbourResponder(NicConfig(lanes=2), port=port)
 
 
 @pytest.mark.parametrize("octets", [4, 256])
