@@ -60,7 +60,8 @@ def test_window_smaller_than_the_flight():
 def test_switch_dies_on_the_way():
     result = run(size=512 << 10, qps=4, failures=("p0t10@10us",))
     assert result["drops"] > 0
-    assert result["drops"] < result["packets"] / 4
+    # An eighth of the EVs, and what answers come by: until each has lost a packet, or its SACK.
+    assert result["drops"] < result["packets"] / 3
 
 
 def test_port_dies_on_the_way():
