@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from cocotb.triggers import RisingEdge, Timer, ValueChange
+from cocotb.triggers import ClockCycles, RisingEdge, ValueChange
 
 from .host import Host
 
@@ -58,12 +58,12 @@ class EvWatcher:
         states = [[await self._state(qp, ev_index) for ev_index in range(self.evs)] for qp in qps]
         self.samples.append((self.clock(), states))
 
-    async def keep_sampling(self, qps: Iterable[int], *, period_us: float):
+    async def keep_sampling(self, qps: Iterable[int], *, pause_cycles: int):
         """Ask again and again, for ever."""
         qps = list(qps)
         while True:
             await self.sample(qps)
-            await Timer(round(period_us * 1000), "ns")
+            await ClockCycles(self.host.clk, pause_cycles)
 
     async def _state(self, qp: int, ev_index: int) -> str:
         await self.host.ev_queries.send(qp=qp, ev_index=ev_index)

@@ -37,7 +37,8 @@ class Recorder:
         for watcher in self._watchers.values():
             cocotb.start_soon(watcher.follow())
         if sample_us:
-            cocotb.start_soon(self._watchers["a"].keep_sampling(qps, period_us=sample_us))
+            pause_cycles = max(1, round(sample_us * self._observer.network.config.clk_hz / 1e6))
+            cocotb.start_soon(self._watchers["a"].keep_sampling(qps, pause_cycles=pause_cycles))
 
     def figures(self, *, began_ps: int) -> dict:
         """Return all of it, with times in microseconds from ``began_ps`` on."""

@@ -183,7 +183,7 @@ def plot_scenario(result: dict, file: BinaryIO):
     scale.ax.set_yticklabels(("GOOD", "SKIP, or bad\nin half the QPs", "ASSUMED_BAD\nin all QPs"))
 
     labelled = -times[-1]
-    for n, event in enumerate(series["events"]):
+    for n, event in enumerate(_events(result)):
         for axes in (above, middle, below):
             axes.axvline(event["time_us"], color="0.3", linestyle="--", linewidth=1)
         if event["time_us"] - labelled < _LABELS_APART * times[-1]:
@@ -199,6 +199,14 @@ def plot_scenario(result: dict, file: BinaryIO):
         )
     figure.savefig(file, dpi=110, format="png")
     pyplot.close(figure)
+
+
+def _events(result: dict) -> list[dict]:
+    """Return what the fabric did, and what was done to packets one by one."""
+    events = result["series"]["events"]
+    if any(abs(event["time_us"] - result["down_us"]) < 1 for event in events):
+        return events
+    return [{"time_us": result["down_us"], "what": result["what"]}, *events]
 
 
 def _states(result: dict, history: History, *, columns: int) -> list[list[float]]:

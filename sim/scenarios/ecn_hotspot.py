@@ -9,9 +9,9 @@ from .transfer import TransferSpec
 
 __all__ = ["ECN_HOTSPOT"]
 
-#: What an eighth of all packets meets: less than they need, and a queue so short that what waits
-#: in it is not yet taken for lost.
-_SLOW = "rate_bps=20000000000,ecn_octets=4096,queue_octets=12288,trim=1"
+#: What an eighth of all packets meets: too slow for two that come together, and a queue in which
+#: nothing waits for so long that it is taken for lost.
+_SLOW = "rate_bps=40000000000,ecn_octets=2048,queue_octets=32768,trim=1"
 _SLOW_US = 150
 
 
@@ -70,7 +70,7 @@ def _judge(plan: Plan, result: dict, history: History) -> list[Finding]:
 
 ECN_HOTSPOT = Scenario(
     name="ecn-hotspot",
-    summary="A link has a fifth of its rate, marks and trims: its EVs are passed over, not lost.",
+    summary="A link has two fifths of its rate, and marks: its EVs are passed over, not given up.",
     plan=_plan,
     judge=_judge,
 )
