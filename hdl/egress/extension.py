@@ -5,10 +5,14 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Opcode
 
-from .header_block import WORD_OCTETS
 from .laying import lay, lay_view
 
-__all__ = ["EXTENSION_OCTETS_MAX", "PAYLOAD_EXTENSION_OCTETS", "build_extension"]
+__all__ = [
+    "EXTENSION_OCTETS",
+    "EXTENSION_OCTETS_MAX",
+    "PAYLOAD_EXTENSION_OCTETS",
+    "build_extension",
+]
 
 #: Headers behind the BTH, by opcode.
 _EXTENSIONS = {
@@ -31,8 +35,13 @@ def _octets(extension):
     return sum(header.octets for header in extension)
 
 
+#: Octets behind the BTH, by opcode. Others have none.
+EXTENSION_OCTETS = {
+    opcode: _octets(extension) for opcodes, extension in _EXTENSIONS.items() for opcode in opcodes
+}
+
 #: Octets of the longest.
-EXTENSION_OCTETS_MAX = max(map(_octets, _EXTENSIONS.values()))
+EXTENSION_OCTETS_MAX = max(EXTENSION_OCTETS.values())
 
 #: Octets of those that payload may follow.
 PAYLOAD_EXTENSION_OCTETS = tuple(
@@ -43,8 +52,8 @@ PAYLOAD_EXTENSION_OCTETS = tuple(
 _FTYPE = 1
 
 
-def build_extension(m: Module, descriptor, timestamp: Value) -> tuple[Value, Value, Value]:
-    """Return the headers behind the BTH, their words, and whether there is a TSETH.
+def build_extension(m: Module, descriptor, timestamp: Value) -> tuple[Value, Value]:
+    """Return the headers behind the BTH, and whether there is a TSETH.
 
     Fields that a descriptor's body leaves to the lane are filled in with ``timestamp``.
     """
@@ -69,12 +78,10 @@ def build_extension(m: Module, descriptor, timestamp: Value) -> tuple[Value, Val
     }
 
     octets = Signal(8 * EXTENSION_OCTETS_MAX)
-    words = Signal(range(EXTENSION_OCTETS_MAX // WORD_OCTETS + 1))
     timestamped = Signal()
     with m.Switch(descriptor.opcode):
         for opcodes, extension in _EXTENSIONS.items():
             with m.Case(*opcodes):
                 m.d.comb += octets.eq(Cat(built[header] for header in extension))
-                m.d.comb += words.eq(_octets(extension) // WORD_OCTETS)
                 m.d.comb += timestamped.eq(headers.TSETH in extension)
-    return octets, words, timestamped
+    return octets, timestamped

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.settings import LaneSettings
+from mrcnic.hdl.packet.turning import chosen, turned
 from mrcnic.hdl.rows import ROUTE_ROW
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Ecn, EtherType, NextHeader
@@ -14,8 +15,7 @@ from mrcnic.hdl.wire.srv6 import SEGMENTS_MAX
 from .header_block import WORD_OCTETS, FrameNote, HeaderBlock
 from .header_plan import HeaderPlan, Sizes
 from .laying import lay
-from .ones_complement import add_with_wrap, compress
-from .turning import chosen, turned
+from .ones_complement import WORD_BITS, add_halves, compress, join_halves
 
 __all__ = ["HeaderLayer"]
 
@@ -75,27 +75,24 @@ class HeaderLayer(wiring.Component):
 
         fixed = self._beat_of(m, self._prefix(m, plan), plan.number)
         moved = self._moved(m, self._variable(m, plan), plan)
-        checksum = self._checksum(m, plan)
 
         octets = Signal(8 * self.config.beat_octets)
+        laid = Signal.like(octets, reset_less=True)
+        m.d.comb += block.octets.eq(laid | self._checksum(m, plan))
         before = self._compared(m, plan, plan.prefix, "prefix")
         inside = self._compared(m, plan, plan.words, "words")
-        at_checksum = self._compared(m, plan, plan.checksum_word, "checksum")
         half = _WORD_BITS // 2
         for lane in range(words_per_beat):
             # The low half of a word belongs to the one before it, as all start two octets later.
             for n in range(2):
                 part = slice(_WORD_BITS * lane + half * n, _WORD_BITS * lane + half * (n + 1))
                 front = Mux(before[lane + n], fixed[part], 0)
-                if n == 0:
-                    here = at_checksum[lane] & ~at_checksum[lane + 1]
-                    front = front | Mux(plan.ipv4 & here, checksum, 0)
                 behind = inside[lane + n] & ~before[lane + n]
                 m.d.comb += octets[part].eq(front | Mux(behind, moved[part], 0))
 
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
-            m.d.sync += block.octets.eq(octets)
+            m.d.sync += laid.eq(octets)
             m.d.sync += block.more.eq(plan.more)
             m.d.sync += block.length.eq(Cat(Const(_BLANK, 2), plan.words[:low]))
             m.d.sync += block.payload.eq(plan.payload)
@@ -145,17 +142,14 @@ class HeaderLayer(wiring.Component):
     def _prefix(self, m, plan):
         """Return what stands in front of the list of segments, whether it is wanted or not."""
         port = self.settings.port
-        outer_words, list_units = Signal(14), Signal(8)
-        m.d.comb += outer_words.eq(plan.udp_words + plan.outer_words)
-        units = headers.IPV6.fields["destination"] // 64
-        m.d.comb += list_units.eq(Cat(Const(0, 1), plan.last_entry) + units)
-        next_header, inner_next = Signal(8), Signal(8)
+        last_entry, next_header, inner_next = Signal(3), Signal(8), Signal(8)
+        m.d.comb += last_entry.eq(plan.entries - 1)
         m.d.comb += inner_next.eq(Mux(plan.ipv4, NextHeader.IPV4, NextHeader.IPV6))
         m.d.comb += next_header.eq(Mux(plan.srh, NextHeader.ROUTING, inner_next))
         outer = lay(
             headers.IPV6,
             **self._common(plan),
-            payload_length=Cat(Const(0, 2), outer_words),
+            payload_length=Cat(Const(0, 2), plan.outer_words),
             next_header=next_header,
             source=port.underlay,
             destination=plan.carrier,
@@ -163,10 +157,10 @@ class HeaderLayer(wiring.Component):
         routing = lay(
             headers.SRH,
             next_header=NextHeader.IPV6,
-            header_length=list_units,
+            header_length=Cat(Const(0, 1), plan.entries, Const(0, 3)),  # in units of 8 octets
             routing_type=_SRH_TYPE,
             segments_left=Cat(plan.segments_left, Const(0, 5)),
-            last_entry=Cat(plan.last_entry, Const(0, 5)),
+            last_entry=Cat(last_entry, Const(0, 5)),
         )
 
         ip = Signal(16)
@@ -248,12 +242,24 @@ class HeaderLayer(wiring.Component):
         return octets
 
     def _checksum(self, m, plan):
-        """Return the checksum of the IPv4 header, as octets."""
+        """Return a beat with the checksum of the IPv4 header, if that belongs there, a cycle later.
+
+        Its sum is made in two steps, of which the second is short and behind the register.
+        """
         numbers = compress(*plan.sums, Cat(Const(0, 2), plan.ip_words))
-        number = add_with_wrap(m, *numbers, name="checksum")
-        checksum = Signal(16)
-        m.d.comb += checksum.eq(~number)
-        return Cat(checksum[8:], checksum[:8])
+        sums = add_halves(m, *numbers, name="sum")
+        halves = Signal.like(sums, reset_less=True)
+        lanes = self.config.beat_octets // WORD_OCTETS
+        here = Signal(lanes)
+        at_most = self._compared(m, plan, plan.checksum_word, "checksum")
+        with m.If(self.i.ready):
+            m.d.sync += halves.eq(sums)
+            for lane in range(lanes):
+                m.d.sync += here[lane].eq(plan.ipv4 & at_most[lane] & ~at_most[lane + 1])
+        checksum = Signal(WORD_BITS)
+        m.d.comb += checksum.eq(~join_halves(halves))
+        word = Cat(checksum[8:], checksum[:8], Const(0, _WORD_BITS - WORD_BITS))
+        return Cat(Mux(here[lane], word, 0) for lane in range(lanes))
 
     def _common(self, plan):
         """Return fields of both IPv6 headers."""

@@ -93,9 +93,9 @@ class HeaderPlan(data.StructLayout):
     udp_words, ip_words : :class:`int`
         Words from the UDP header to the ICRC; the same with the inner IPv4 header, if it is one.
     outer_words : :class:`int`
-        Words between the outer header and the UDP header.
-    srh, segments_left, last_entry : 1, 3, 3
-        Whether there is a segment routing header, and its fields.
+        Words from the outer header to the ICRC.
+    srh, segments_left, entries : 1, 3, 4
+        Whether there is a segment routing header, its field, and how many segments it lists.
     checksum_word : :class:`int`
         Which word's low half is the checksum of the inner IPv4 header, if it is one.
     sums : ``ArrayLayout(16, 2)``
@@ -126,10 +126,10 @@ class HeaderPlan(data.StructLayout):
             "rest_words": range(rest_words + 1),
             "udp_words": range(rest_words + words),
             "ip_words": range(rest_words + words),
-            "outer_words": range(words),
+            "outer_words": 14,
             "srh": 1,
             "segments_left": range(SEGMENTS_MAX),
-            "last_entry": range(SEGMENTS_MAX),
+            "entries": range(SEGMENTS_MAX + 1),
             "checksum_word": range(words),
             "sums": data.ArrayLayout(16, 2),
             "extension": 8 * EXTENSION_OCTETS_MAX,

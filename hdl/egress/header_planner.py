@@ -8,11 +8,12 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.outwards import TxDescriptor
 from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
+from mrcnic.hdl.packet.turning import chosen
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.opcodes import Ecn, NextHeader, Role
 from mrcnic.hdl.wire.srv6 import SEGMENTS_MAX
 
-from .extension import build_extension
+from .extension import EXTENSION_OCTETS, build_extension
 from .header_block import WORD_OCTETS, place_of
 from .header_plan import TAGS_MAX, HeaderPlan, Sizes
 from .ones_complement import WORD_BITS, add_with_wrap, compress, words_with
@@ -23,6 +24,13 @@ _IPV6_WORDS = headers.IPV6.octets // WORD_OCTETS
 _IPV4_WORDS = headers.IPV4.octets // WORD_OCTETS
 #: Words of an IPv4 header up to the one whose low half, in a frame, is its checksum.
 _CHECKSUM_WORDS = 3
+#: Opcodes are different in so many bits; all are from this number on.
+_OPCODE_BITS = 5
+_OPCODES = min(EXTENSION_OCTETS) >> _OPCODE_BITS << _OPCODE_BITS
+
+#: Bits of a number of words that others are added to; what is carried counts on.
+_CARRY_BITS = 6
+_ICRC_WORDS = headers.ICRC.octets // WORD_OCTETS
 _SRH_WORDS = headers.SRH.octets // WORD_OCTETS
 _SEGMENT_WORDS = headers.IPV6.fields["destination"] // 8 // WORD_OCTETS
 
@@ -71,7 +79,7 @@ class HeaderPlanner(wiring.Component):
         m.d.comb += self.o.payload.eq(plan)
         m.d.comb += self.o.payload.more.eq(more)
 
-        extension, extension_words, timestamped = build_extension(
+        extension, timestamped = build_extension(
             m, descriptor, self.now[: headers.TSETH.fields["tx_timestamp"]]
         )
         route = self._route(m, descriptor)
@@ -84,23 +92,20 @@ class HeaderPlanner(wiring.Component):
                     m.d.comb += dscp.eq(self.settings.dscp[role])
                     m.d.comb += control.eq(role == Role.CONTROL)
 
-        # Sums are kept short: words in front of the inner header that depend on the descriptor
-        # are looked up, and those that depend on settings are there before.
+        # Sums are kept short: what depends on the descriptor is looked up with all constants in
+        # it, and what depends on settings is there before.
         link = Signal.like(plan.prefix, init=place_of(headers.ETHERNET.octets))
-        tags = self.settings.port.tags
-        m.d.sync += link.eq(place_of(headers.ETHERNET.octets) + Mux(tags[1], TAGS_MAX, tags))
+        tags = Signal(range(TAGS_MAX + 1))
+        set_tags = self.settings.port.tags
+        at_most = Mux(set_tags[1], TAGS_MAX, set_tags)
+        m.d.sync += tags.eq(at_most)
+        m.d.sync += link.eq(place_of(headers.ETHERNET.octets) + at_most)
         place = Signal.like(plan.note.place)
-        m.d.comb += place.eq(link + route.place)
+        m.d.comb += place.eq(chosen(list(route.places), tags))
         first_row, row_before = Signal.like(plan.rows[0]), Signal.like(plan.rows[0])
         m.d.comb += first_row.eq((list_words >> low) - (place >> low))
         m.d.comb += row_before.eq((list_words >> low) - 1 - (place >> low))
-        behind = (headers.UDP.octets + headers.BTH.octets) // WORD_OCTETS
-        words = link + (extension_words + (_IPV6_WORDS + behind)) + route.place
-        rest = descriptor.octets + (WORD_OCTETS - 1 + headers.ICRC.octets)
-        udp = descriptor.octets + Cat(Const(3, 2), extension_words + (behind + 1))
-        ip_words = extension_words + Mux(descriptor.ipv4, behind + 1 + _IPV4_WORDS, behind + 1)
-        ip = descriptor.octets + Cat(Const(3, 2), ip_words)
-
+        behind = self._behind(m, descriptor)
         m.d.comb += self.i.ready.eq(~self.o.valid | (self.o.ready & ~more))
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -109,13 +114,14 @@ class HeaderPlanner(wiring.Component):
                 moved_on = place[:low] >= words_per_beat - lane if lane else 0
                 m.d.sync += row.eq(Mux(moved_on, row_before, first_row))
             m.d.sync += plan.prefix.eq(link + route.prefix)
-            m.d.sync += plan.words.eq(words)
-            m.d.sync += plan.rest_words.eq(rest >> 2)
-            m.d.sync += plan.udp_words.eq(udp >> 2)
-            m.d.sync += plan.ip_words.eq(ip >> 2)
-            m.d.sync += plan.outer_words.eq(route.outer)
+            m.d.sync += plan.words.eq(place + behind.words)
+            octets = descriptor.octets
+            m.d.sync += plan.rest_words.eq(_words(octets, Const(_ICRC_WORDS)))
+            m.d.sync += plan.udp_words.eq(_words(octets, behind.udp))
+            m.d.sync += plan.ip_words.eq(_words(octets, behind.ip))
+            m.d.sync += plan.outer_words.eq(_words(octets, behind.udp, route.outer))
             m.d.sync += plan.checksum_word.eq(link + route.checksum)
-            for name in ("srh", "segments_left", "last_entry"):
+            for name in ("srh", "segments_left", "entries"):
                 m.d.sync += plan[name].eq(route[name])
             m.d.sync += Cat(plan.sums).eq(Cat(self._sums(m, descriptor, dscp)))
             m.d.sync += plan.extension.eq(extension)
@@ -138,26 +144,33 @@ class HeaderPlanner(wiring.Component):
 
         return m
 
+    def _behind(self, m, descriptor):
+        """Return words behind the place, and those that UDP and IPv4 headers tell, by opcode."""
+        behind = Signal(data.StructLayout({"words": 6, "udp": 5, "ip": 5}))
+        opcodes = range(1 << _OPCODE_BITS)
+        rows = [_lengths_of(EXTENSION_OCTETS.get(_OPCODES + low, 0)) for low in opcodes]
+        m.d.comb += behind.eq(_looked_up(rows, behind, descriptor.opcode[:_OPCODE_BITS]))
+        return behind
+
     def _route(self, m, descriptor):
         """Return words in front of the inner header, and fields of the segment routing header."""
         route = Signal(
             data.StructLayout({
                 "prefix": range(_IPV6_WORDS + _SRH_WORDS + 1),
-                "place": signed(8),
+                "places": data.ArrayLayout(signed(8), TAGS_MAX + 1),
                 "checksum": range(_IPV6_WORDS + _CHECKSUM_WORDS + 1),
                 "outer": range(_IPV6_WORDS + _SRH_WORDS + SEGMENTS_MAX * _SEGMENT_WORDS + 1),
                 "srh": 1,
                 "segments_left": range(SEGMENTS_MAX),
-                "last_entry": range(SEGMENTS_MAX),
+                "entries": range(SEGMENTS_MAX + 1),
             })
         )
         kind = Cat(descriptor.ipv4, descriptor.srv6)
         if self.config.routes:
             kind = Cat(kind, descriptor.reduced, descriptor.segments)
-        with m.Switch(kind):
-            for number in range(1 << len(kind)):
-                with m.Case(number):
-                    m.d.comb += route.eq(route.shape().const(_fields_of(number)))
+        m.d.comb += route.eq(
+            _looked_up([_fields_of(n) for n in range(1 << len(kind))], route, kind)
+        )
         return route
 
     def _sums(self, m, descriptor, dscp):
@@ -186,6 +199,33 @@ class HeaderPlanner(wiring.Component):
         return compress(*compress(*destination, of_settings), traffic_class)
 
 
+def _looked_up(rows, view, number):
+    """Return the row of this number as bits of ``view``, one LUT deep for each six bits."""
+    shape = view.shape()
+    return chosen([Const(shape.const(row).as_bits(), shape.size) for row in rows], number)
+
+
+def _words(octets, *others):
+    """Return the sum of words that so many octets take and of others.
+
+    Others come late and are few: the high bits wait for what is carried with their sums ready.
+    """
+    start = (WORD_OCTETS - 1).bit_length()
+    middle = start + _CARRY_BITS
+    low = sum(others, octets[start:middle] + octets[:start].any())
+    high = octets[middle:]
+    carried = low[_CARRY_BITS:]
+    sums = [(high + number)[: len(high) + 1] for number in range(1 << len(carried))]
+    return Cat(low[:_CARRY_BITS], chosen(sums, carried))
+
+
+def _lengths_of(extension_octets):
+    """Return what follows from the octets behind the BTH."""
+    transport = (headers.UDP.octets + headers.BTH.octets + extension_octets) // WORD_OCTETS
+    udp = transport + _ICRC_WORDS
+    return {"words": _IPV6_WORDS + transport, "udp": udp, "ip": _IPV4_WORDS + udp}
+
+
 def _fields_of(kind):
     """Return what follows from ``ipv4``, ``srv6``, ``reduced`` and ``segments``, in that order."""
     ipv4, srv6, reduced, segments = kind & 1, kind >> 1 & 1, kind >> 2 & 1, kind >> 3
@@ -196,10 +236,13 @@ def _fields_of(kind):
     outer = _IPV6_WORDS if srv6 else 0
     return {
         "prefix": outer + (_SRH_WORDS if entries else 0),
-        "place": outer + routing + inner - _IPV6_WORDS,
+        "places": [
+            place_of(headers.ETHERNET.octets) + tags + outer + routing + inner - _IPV6_WORDS
+            for tags in range(TAGS_MAX + 1)
+        ],
         "checksum": outer + _CHECKSUM_WORDS,
         "outer": routing + inner,
         "srh": entries > 0,
         "segments_left": max(0, segments - 1),
-        "last_entry": max(0, entries - 1),
+        "entries": entries,
     }

@@ -20,6 +20,9 @@ __all__ = ["IcrcMaker"]
 #: A frame's first octets, in front of its first word.
 _BLANK = ETHERNET.octets % WORD_OCTETS
 
+#: Bits of a place that are compared at once.
+_DIGIT_BITS = 4
+
 #: How far behind a place the inner header of IPv4 starts, and that of IPv6.
 _START = {1: IPV6.octets - IPV4.octets, 0: 0}
 _MASK = {1: ICRC_MASK_IPV4, 0: ICRC_MASK}
@@ -152,12 +155,20 @@ class IcrcMaker(wiring.Component):
         m.d.comb += place.eq(Mux(beat.first, beat.user.place, later))
         with m.If(self.i.valid):
             m.d.sync += later.eq(Mux(place < lowest + words, lowest, place - words))
-        at, reached = {}, {lowest: place.as_signed() == lowest}
-        for number in range(lowest + 1, words):
+        # By digits, which keeps the path short: what a digit is compared with is one LUT.
+        high, low = place[_DIGIT_BITS:], place[:_DIGIT_BITS]
+        lows = [low == digit for digit in range(1 << _DIGIT_BITS)]
+        reaches = [_any(lows[: digit + 1]) for digit in range(1 << _DIGIT_BITS)]
+        highs = range(-1 << len(high) - 1, words >> _DIGIT_BITS)
+        at, reached = {}, {}
+        for number in range(lowest, words):
+            of_high, of_low = divmod(number, 1 << _DIGIT_BITS)
+            same = high == of_high % (1 << len(high))
+            below = [high == n % (1 << len(high)) for n in highs if n < of_high]
             at[number] = Signal(name=f"at_{number - lowest}")
-            m.d.comb += at[number].eq(place == number if number else ~place.any())
             reached[number] = Signal(name=f"reached_{number - lowest}")
-            m.d.comb += reached[number].eq(reached[number - 1] | at[number])
+            m.d.comb += at[number].eq(same & lows[of_low])
+            m.d.comb += reached[number].eq(_any(below) | (same & reaches[of_low]))
         return at, reached
 
     def _place(self, m, beat, crc):
@@ -179,3 +190,7 @@ class IcrcMaker(wiring.Component):
             m.d.comb += before[octet].eq(placed[place])
             m.d.comb += here[octet].eq(placed[self.octets + place])
         return here, before
+
+
+def _any(bits):
+    return Cat(bits).any()

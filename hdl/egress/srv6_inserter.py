@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.keep import end_to_keep
+from mrcnic.hdl.packet.turning import turned
 
 from .header_block import HeaderBlock
-from .turning import turned
 
 __all__ = ["Srv6Inserter"]
 

@@ -1,6 +1,6 @@
 """How many errors a port makes."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -58,30 +58,36 @@ class ErrorBucket(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
+        settings = self.settings
         last = Signal.like(self.now)
-        ticks = Signal.like(self.settings.error_leak)  # since the last leak
+        ticks = Signal.like(settings.error_leak)  # since the last leak
         leaks = Signal()
         m.d.sync += [last.eq(self.now), leaks.eq(0)]
         with m.If(self.now != last):
             m.d.sync += ticks.eq(ticks + 1)
-            with m.If(ticks + 1 >= self.settings.error_leak):
+            with m.If(ticks + 1 >= settings.error_leak):
                 m.d.sync += [ticks.eq(0), leaks.eq(1)]
 
-        poured = Signal(9)
-        m.d.sync += poured.eq(self.symbols + Mux(self.uncorrected, self.settings.error_weight, 0))
+        # What comes in less what leaks out, so that there is one adder behind it.
+        change = Signal(signed(10))
+        m.d.sync += change.eq(
+            self.symbols - leaks + Mux(self.uncorrected, settings.error_weight, 0)
+        )
 
         level = Signal(_LEVEL_BITS)
-        filled = Signal(_LEVEL_BITS + 1)
-        m.d.comb += filled.eq(level + poured)
-        m.d.sync += level.eq(
-            Mux(filled[-1], (1 << _LEVEL_BITS) - 1, filled - (leaks & filled.any()))
-        )
+        filled = Signal(signed(_LEVEL_BITS + 2))
+        m.d.comb += filled.eq(level + change)
+        m.d.sync += level.eq(filled)
+        with m.If(filled < 0):
+            m.d.sync += level.eq(0)
+        with m.Elif(filled[_LEVEL_BITS]):
+            m.d.sync += level.eq((1 << _LEVEL_BITS) - 1)
         with m.If(~self.enable):
             m.d.sync += level.eq(0)
 
         with m.If(level == 0):
             m.d.sync += self.degraded.eq(0)
-        with m.Elif((level >= self.settings.error_limit) & (self.settings.error_limit != 0)):
+        with m.Elif((level >= settings.error_limit) & (settings.error_limit != 0)):
             m.d.sync += self.degraded.eq(1)
 
         return m

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.settings import LaneSettings
 from mrcnic.hdl.packet.beat import packet_signature
 from mrcnic.hdl.packet.keep import keep_to_end
+from mrcnic.hdl.packet.turning import chosen
 from mrcnic.hdl.wire import headers
 from mrcnic.hdl.wire.layout import HeaderLayout
 from mrcnic.hdl.wire.opcodes import Ecn, NextHeader, Role
@@ -154,9 +155,15 @@ class OuterParser(wiring.Component):
         dscp = Mux(is_ipv4, ipv4.dscp, ipv6.dscp)
         ecn = Mux(is_ipv4, ipv4.ecn, ipv6.ecn)
         is_last_hop = dscp == self.settings.dscp[Role.TRIMMED_LASTHOP]
-        plain = _starts(_IP_AT)
-        tunnel = _starts(_IP_AT + headers.IPV6.octets)
-        routing = _starts(_IP_AT + headers.IPV6.octets + headers.SRH.octets)
+        # What the tags add is looked up with the rest, so that there is one adder in the path.
+        plain, tunnel, routing = (
+            chosen([Const(_starts(at) + count, 7) for count in range(TAGS_MAX + 1)], tags.count)
+            for at in (
+                _IP_AT,
+                _IP_AT + headers.IPV6.octets,
+                _IP_AT + headers.IPV6.octets + headers.SRH.octets,
+            )
+        )
 
         yield notes.tags.eq(tags.count)
         yield notes.other_vlan.eq(tags.other)
@@ -172,9 +179,5 @@ class OuterParser(wiring.Component):
         yield notes.payload_length.eq(ipv6.payload_length)
         yield notes.srh.eq(srh)
         # A routing header goes in units of 8 octets; a longer one than is skipped is refused.
-        behind = Mux(
-            is_routed,
-            (srh.header_length[:5] << 1) + routing,
-            Mux(is_tunnel, tunnel, plain),
-        )
-        yield notes.start.eq((behind + tags.count)[:7])
+        behind = ((srh.header_length[:5] << 1) + routing)[:7]
+        yield notes.start.eq(Mux(is_routed, behind, Mux(is_tunnel, tunnel, plain)))

@@ -14,6 +14,8 @@ from mrcnic.hdl.wire.crc import (
     retreat_matrix,
 )
 
+from .turning import chosen
+
 __all__ = ["CrcBeat", "CrcPipeline"]
 
 #: Bits of a beat that are summed at once; Yosys takes minutes to map rows of 512 bits.
@@ -62,7 +64,7 @@ class CrcPipeline(wiring.Component):
     There is no back-pressure: a beat is taken in each cycle in which ``i.valid`` is set, packets
     may follow each other without a gap, and there may be gaps within them. The CRC comes out
     ``latency`` cycles after the last beat. The deepest path between two registers is a choice among
-    eight products with a state: 7 LUTs of 6 inputs, as Yosys maps it without retiming.
+    eight products with a state: 5 LUTs of 6 inputs, as Yosys maps it without retiming.
 
     The part of a beat is summed in slices first. The next cycle sums the slices and the state,
     advanced by a beat. What the missing octets of the last beat have added is taken back at the
@@ -143,11 +145,11 @@ class CrcPipeline(wiring.Component):
         for start in range(0, self.spare_bits, _DIGIT):
             retreated = Signal(CRC_BITS, name=f"retreat_{start}")
             digit = spare[start : start + _DIGIT]
-            with m.Switch(digit):
-                for number in range(1 << len(digit)):
-                    with m.Case(number):
-                        matrix = retreat_matrix(number << start)
-                        m.d.comb += retreated.eq(multiply(matrix, value))
+            products = [
+                multiply(retreat_matrix(number << start), value)
+                for number in range(1 << len(digit))
+            ]
+            m.d.comb += retreated.eq(chosen(products, digit))
             value = retreated
             value = delayed(value, f"retreated_{start}")
             done = delayed(done, f"done_{start}")
