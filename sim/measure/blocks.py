@@ -111,7 +111,11 @@ def _children(component: wiring.Component) -> list[tuple[str, wiring.Component]]
     inside = component.elaborate("generate")
     if not isinstance(inside, Module):
         return []  # a memory
-    return [(name, child) for name, (child, _) in inside._named_submodules.items()]
+    # A renamer of clock domains hides what it renames, and that is what has a name.
+    return [
+        (name, getattr(child, "_elaboratable_", child))
+        for name, (child, _) in inside._named_submodules.items()
+    ]
 
 
 def _name(child: str, component: wiring.Component) -> str:

@@ -155,6 +155,18 @@ def test_shortest_frames_for_the_host_at_line_rate():
     assert result.events["rx_to_host"] == 600
 
 
+def test_short_frames_for_the_host_next_to_ours():
+    """Each goes by its own verdict, whether that comes in the cycle of its end or a cycle later."""
+    ack = plain(packet(Opcode.ACK, bytes(4)))
+    frames, foreign = [], []
+    for length in range(60, 80):
+        foreign += [ethernet(bytes([length + n]) * (length - 14), 0x88B5) for n in range(3)]
+        frames += [ack, foreign[-3], ack, *foreign[-2:]]
+    result = receive(frames)
+    assert result.host == foreign
+    assert len(result.responses) == frames.count(ack)
+
+
 @pytest.mark.parametrize("length", [64, 9216])
 def test_no_host(length):
     """Its buffer fills, frames are dropped whole and counted, and our packets do not notice."""

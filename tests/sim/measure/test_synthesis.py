@@ -62,7 +62,9 @@ def test_rooms_and_parts_of_each_preset():
         counts = room_counts(config)
         assert counts["egress.lane"] == counts["ingress.lane"] == config.lanes, name
         assert counts["requester"] == counts["responder"] == 1
+        assert counts.get("line.line_in") == (config.lanes if config.crossing else None)
         assert set(PARTS.values()) <= set(counts)
+        assert not [room for room in counts if room.startswith("hdl.")]
 
 
 def test_parts_are_found_in_their_rooms():
