@@ -58,7 +58,8 @@ class EgressLane(wiring.Component):
         set until a transfer. Packets are taken while the port is down as well, and dropped, so that
         none that was on its way waits for a port that may never come back.
     fetch : ``Out(stream.Signature(SlotRead(config)))``
-        A request for the payload of each packet that has any, in order.
+        A request for the payload of each packet that has any, in order. It comes a cycle after the
+        descriptor is offered, if there is room, even if that cannot be taken yet.
     payload : ``In(packet_signature(config.beat_octets))``
         What was asked for.
     o : ``Out(packet_signature(config.beat_octets))``
@@ -165,16 +166,25 @@ class EgressLane(wiring.Component):
         m.d.comb += gate.host_turns.eq(settings.host_turns)
 
     def _take(self, m, builder, keeper):
-        """Take descriptors, and ask for their payload."""
+        """Take descriptors, and ask for their payload.
+
+        A descriptor that has to wait for the headers of the packet before asks for its payload at
+        once, so that the store's latency passes meanwhile.
+        """
         taken = Signal()
+        asks = Signal()
+        asked = Signal()  # for what the descriptor that is offered needs
         fetch_free = Signal()
+        may_ask = keeper.room & fetch_free
         m.d.comb += fetch_free.eq(self.fetch.ready | ~self.fetch.valid)
-        m.d.comb += self.i.ready.eq(builder.i.ready & keeper.room & fetch_free)
+        m.d.comb += self.i.ready.eq(builder.i.ready & (asked | may_ask))
         m.d.comb += taken.eq(self.i.valid & self.i.ready)
+        m.d.comb += asks.eq(self.i.valid & ~asked & may_ask)
+        m.d.sync += asked.eq((asked | asks) & ~taken)
         m.d.comb += builder.i.valid.eq(taken)
         m.d.comb += builder.i.payload.eq(self.i.payload)
-        m.d.comb += keeper.start.eq(taken)
+        m.d.comb += keeper.start.eq(asks)
         with m.If(fetch_free):
-            m.d.sync += self.fetch.valid.eq(taken & (self.i.payload.octets != 0))
+            m.d.sync += self.fetch.valid.eq(asks & (self.i.payload.octets != 0))
             m.d.sync += self.fetch.payload.slot.eq(self.i.payload.slot)
             m.d.sync += self.fetch.payload.octets.eq(self.i.payload.octets)

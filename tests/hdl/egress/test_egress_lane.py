@@ -84,6 +84,15 @@ def test_line_rate(octets):
     assert run.moved == list(range(run.moved[0], run.moved[0] + len(run.beats)))
 
 
+def test_line_rate_with_a_store_that_takes_four_cycles():
+    """Payload is asked for while the headers of the packet before are still on their way."""
+    rng = random.Random(16)
+    packets = [({**write(rng), "opcode": Opcode.WRITE_ONLY}, rng.randbytes(16)) for _ in range(12)]
+    run = run_lane(WIDE, packets, store_delay=4)
+    assert run.frames == frames_of(packets)
+    assert run.moved == list(range(run.moved[0], run.moved[0] + len(run.beats)))
+
+
 @pytest.mark.parametrize("config", [TINY, WIDE], ids=["tiny", "wide"])
 def test_latency(config):
     """From the descriptor to the MAC: one cycle for each beat, and ``latency``."""
