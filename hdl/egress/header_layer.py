@@ -137,7 +137,7 @@ class HeaderLayer(wiring.Component):
             part = slice(_WORD_BITS * lane, _WORD_BITS * (lane + 1))
             words = [octets[bits * n : bits * (n + 1)][part] for n in range(rows)]
             m.d.comb += lanes[part].eq(chosen(words, plan.rows[lane]))
-        return turned(m, lanes, place, unit=_WORD_BITS, name="moved")
+        return turned(m, lanes, place, unit=_WORD_BITS, name="moved", flat=True)
 
     def _prefix(self, m, plan):
         """Return what stands in front of the list of segments, whether it is wanted or not."""

@@ -7,7 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.packet.beat import Beat, packet_signature
-from mrcnic.hdl.packet.crc_pipeline import CrcBeat, CrcPipeline
+from mrcnic.hdl.packet.crc_pipeline import CrcPipeline
+from mrcnic.hdl.packet.crc_state import CrcBeat
 from mrcnic.hdl.packet.delay_line import DelayLine
 from mrcnic.hdl.packet.keep import keep_to_end
 from mrcnic.hdl.wire.headers import ETHERNET, ICRC, IPV4, IPV6

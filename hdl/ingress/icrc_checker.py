@@ -1,20 +1,25 @@
 """Invariant CRC of received packets."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.packet.crc_pipeline import CrcPipeline
+from mrcnic.hdl.packet.crc_state import CrcState
 from mrcnic.hdl.packet.keep import end_to_keep
+from mrcnic.hdl.packet.turning import chosen
+from mrcnic.hdl.wire.crc import CRC_BITS, advance
 from mrcnic.hdl.wire.icrc import ICRC_INITIAL, ICRC_MASK, ICRC_MASK_IPV4
 
 from .frame import InnerBeat
 
 __all__ = ["IcrcChecker"]
 
-#: CRC of any packet together with its own CRC, least significant octet first.
-_RESIDUE = 0x2144DF1C
+#: State behind any packet together with its own CRC, least significant octet first.
+_RESIDUE = 0xDEBB20E3
+
+#: Bits of the state that are compared at once.
+_SLICE = 8
 
 _MASKS = (ICRC_MASK, ICRC_MASK_IPV4)
 
@@ -23,8 +28,9 @@ class IcrcChecker(wiring.Component):
     """Tell whether the last four octets of an inner packet are its ICRC.
 
     The CRC runs over the whole packet, its ICRC included, so that it does not matter where in
-    which beat that stands: the result is a constant. It is right only if the packet has at least
-    the headers up to the BTH.
+    which beat that stands: the state behind it is a constant. So it is behind any number of zeros
+    after that, which is what a beat that is not full counts as: there is a table. It is right only
+    if the packet has at least the headers up to the BTH.
 
     One beat per cycle; the verdict comes :attr:`latency` cycles after the last beat.
 
@@ -36,7 +42,7 @@ class IcrcChecker(wiring.Component):
     Attributes
     ----------
     latency : :class:`int`
-        Cycles from the last beat to the verdict: 5 or 6 with beats of 8 or 64 octets.
+        Cycles from the last beat to the verdict: 5.
 
     Members
     -------
@@ -48,8 +54,7 @@ class IcrcChecker(wiring.Component):
 
     def __init__(self, config: NicConfig):
         self.config = config
-        self._pipeline = CrcPipeline(octets=config.beat_octets)
-        self.latency = self._pipeline.latency + 2
+        self.latency = 5
         super().__init__({
             "i": In(InnerBeat(config)),
             "o": Out(data.StructLayout({"valid": 1, "good": 1})),
@@ -58,7 +63,7 @@ class IcrcChecker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        m.submodules.pipeline = pipeline = self._pipeline
+        m.submodules.crc = crc = CrcState(octets=self.config.beat_octets)
         octets = self.config.beat_octets
         masks = [
             [int.from_bytes(mask[start : start + octets], "little") for mask in _MASKS]
@@ -83,17 +88,26 @@ class IcrcChecker(wiring.Component):
             m.d.sync += index.eq(number + 1)
         m.d.comb += keep.eq(end_to_keep(self.i.end, octets))
 
-        m.d.sync += pipeline.i.valid.eq(self.i.valid)
-        m.d.sync += pipeline.i.first.eq(self.i.first)
-        m.d.sync += pipeline.i.last.eq(self.i.last)
-        m.d.sync += pipeline.i.spare.eq(~self.i.end)
+        m.d.sync += crc.i.valid.eq(self.i.valid)
+        m.d.sync += crc.i.first.eq(self.i.first)
+        m.d.sync += crc.i.last.eq(self.i.last)
+        m.d.sync += crc.i.spare.eq(~self.i.end)
         masked = Signal(8 * octets)
         m.d.comb += masked.eq((self.i.data | mask) ^ start)
         for place in range(octets):
             octet = slice(8 * place, 8 * place + 8)
-            m.d.sync += pipeline.i.data[octet].eq(masked[octet] & keep[place].replicate(8))
+            m.d.sync += crc.i.data[octet].eq(masked[octet] & keep[place].replicate(8))
 
-        m.d.sync += self.o.valid.eq(pipeline.o.valid)
-        m.d.sync += self.o.good.eq(pipeline.o.crc == _RESIDUE)
+        # What the state is to be, and whether it is, part by part.
+        states = [Const(advance(_RESIDUE, spare), CRC_BITS) for spare in range(octets)]
+        wrong = crc.o.state ^ chosen(states, crc.o.spare)
+        parts = Signal(CRC_BITS // _SLICE)
+        compared = Signal()
+        m.d.sync += compared.eq(crc.o.valid)
+        m.d.sync += [
+            part.eq(wrong[_SLICE * n : _SLICE * (n + 1)].any()) for n, part in enumerate(parts)
+        ]
+        m.d.sync += self.o.valid.eq(compared)
+        m.d.sync += self.o.good.eq(~parts.any())
 
         return m

@@ -50,8 +50,8 @@ class IngressLane(wiring.Component):
 
     One beat per cycle, without a bubble at any length. With beats of 64 octets, headers are
     parsed at most three cycles after the beat with the last of them, which is four after the first
-    beat of a frame without routing header, and the descriptor comes out nine cycles after the
-    frame's last beat, of which the ICRC takes six; payload follows a cycle later.
+    beat of a frame without routing header, and the descriptor comes out eight cycles after the
+    frame's last beat, of which the ICRC takes five; payload follows a cycle later.
 
     Parameters
     ----------

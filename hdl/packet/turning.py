@@ -1,6 +1,8 @@
 """Turning a value by a number of units that is only known when it comes."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from amaranth.hdl import Module, Mux, Signal, Value
 
@@ -23,12 +25,24 @@ def chosen(values: Sequence[Value], number: Value) -> Value:
     return values[0]
 
 
-def turned(m: Module, value: Value, amount: Value, *, unit: int, name: str) -> Value:
-    """Return ``value`` turned to the left by ``amount`` units of ``unit`` bits, in no time."""
+def turned(
+    m: Module, value: Value, amount: Value, *, unit: int, name: str, flat: bool = False
+) -> Value:
+    """Return ``value`` turned to the left by ``amount`` units of ``unit`` bits, in no time.
+
+    Bits share halves of their choices, unless they are ``flat``, which are sums of products: with
+    logic before and behind, Yosys makes fewer levels of these, of more LUTs.
+    """
     for start in range(0, len(amount), _DIGIT):
         digit = amount[start : start + _DIGIT]
         after = Signal(len(value), name=f"{name}_{start}")
         turns = [value.rotate_left(unit * number << start) for number in range(1 << len(digit))]
-        m.d.comb += after.eq(chosen(turns, digit))
+        if flat:
+            terms = [
+                turn & (digit == number).replicate(len(value)) for number, turn in enumerate(turns)
+            ]
+            m.d.comb += after.eq(reduce(or_, terms))
+        else:
+            m.d.comb += after.eq(chosen(turns, digit))
         value = after
     return value

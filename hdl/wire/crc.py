@@ -7,7 +7,7 @@ is a tuple with one row for each bit of the result: a mask of the bits whose sum
 
 from amaranth.hdl import Cat, Value
 
-__all__ = ["CRC_BITS", "advance_matrix", "data_matrix", "multiply", "retreat_matrix"]
+__all__ = ["CRC_BITS", "advance", "advance_matrix", "data_matrix", "multiply", "retreat_matrix"]
 
 #: Width of the state.
 CRC_BITS = 32
@@ -28,6 +28,11 @@ def data_matrix(octets: int, *, back: int = 0) -> tuple[int, ...]:
         columns.append(column)
         column = _advance(column)
     return _rows(reversed(columns))
+
+
+def advance(state: int, octets: int) -> int:
+    """Return the state after so many octets of zero."""
+    return _repeat(_advance, 8 * octets, state)
 
 
 def advance_matrix(octets: int) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ PARTS = {
     "ingress.outer_parser": "ingress.lane",
     "ingress.decapsulator": "ingress.lane",
     "ingress.icrc_checker": "ingress.lane",
-    "packet.crc_pipeline": "ingress.lane",
+    "packet.crc_pipeline": "egress.lane",
 }
 
 

@@ -68,7 +68,7 @@ def test_headers_are_parsed_in_six_cycles_or_three(tags, routing, cycles):
     assert seen[0] == cycles
 
 
-@pytest.mark.parametrize(("beat_octets", "requests", "payload"), [(8, 15, 16), (64, 9, 10)])
+@pytest.mark.parametrize(("beat_octets", "requests", "payload"), [(8, 15, 16), (64, 8, 9)])
 def test_latency(beat_octets, requests, payload):
     """From the last beat of a frame to its descriptor, and its payload."""
     config = config_of(beat_octets)
@@ -92,8 +92,8 @@ def test_latency(beat_octets, requests, payload):
     assert seen == {"requests": requests, "payload": payload}
 
 
-@pytest.mark.parametrize(("beat_octets", "latency"), [(8, 5), (64, 6)])
-def test_icrc_latency(beat_octets, latency):
+@pytest.mark.parametrize("beat_octets", [8, 64])
+def test_icrc_latency(beat_octets):
     m = Module()
     m.submodules.checker = checker = IcrcChecker(config_of(beat_octets))
     packet = PACKETS["D1"]
@@ -113,7 +113,7 @@ def test_icrc_latency(beat_octets, latency):
             assert not ctx.get(checker.o.valid)
             await ctx.tick()
         assert (ctx.get(checker.o.valid), ctx.get(checker.o.good)) == (1, 1)
-        assert checker.latency == latency
+        assert checker.latency == 5
 
     simulate(m, bench)
 

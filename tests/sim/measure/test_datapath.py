@@ -13,7 +13,7 @@ CONFIG = NicConfig(qps=4, window=128, slots=16, mtu=1024, routes=0)
 #: Latency at most, of each block of a run: any that grows with the frame's beats as a pair.
 LATENCIES = {
     "egress": {"insert": 3, "ICRC make": 6, "egress lane": (12, 1)},
-    "ingress": {"parse": 4, "decapsulate": 2, "ICRC check": 6, "ingress lane": 11},
+    "ingress": {"parse": 4, "decapsulate": 2, "ICRC check": 5, "ingress lane": 10},
     "pass out": {"pass out": (3, 1)},
     "pass in": {"pass in": 12},
 }
