@@ -16,11 +16,9 @@ from mrcnic.hdl.descriptor.outcome import (
     Status,
 )
 from mrcnic.hdl.wire.opcodes import NackReason, Opcode, ProbeKind, Syndrome
-from mrcnic.hdl.wire.serial import ahead
 
-from .links import Life, LifeNews, Opened, Progress, Sent
-from .places import ReachedPlace, SentPlace, write_places
-from .qp_memory import QpMemory
+from .links import LifeNews, Opened, Progress, Sent
+from .response_comparison import ResponseComparison
 from .response_reader import ResponseReader
 
 __all__ = ["AcknowledgementReceiver"]
@@ -45,7 +43,7 @@ class AcknowledgementReceiver(wiring.Component):
     SACK that goes beyond it is ignored whole. An old SACK takes nothing back, but its bits above
     the acknowledged PSN are news. Marks, and NACKs of packets trimmed in the fabric, are news of
     the EV that they echo (docs/protocol.md, "Requester"). A response is taken each two cycles; an
-    :class:`~mrcnic.hdl.descriptor.outcome.Acknowledgement` is offered five cycles after its SACK.
+    :class:`~mrcnic.hdl.descriptor.outcome.Acknowledgement` is offered six cycles after its SACK.
 
     Parameters
     ----------
@@ -89,16 +87,20 @@ class AcknowledgementReceiver(wiring.Component):
         m = Module()
 
         m.submodules.reader = reader = ResponseReader(self.config)
+        m.submodules.compared = compared = ResponseComparison(self.config)
         connect(m, flipped(self.responses), reader.i)
-        response = reader.o.payload
-        open_, number, sent, reached = self._memories(m, response.qp)
-
-        # The values are those of this response from the cycle after it was offered.
-        looked, may_go = Signal(), Signal()
-        clearing = m.submodules.reached.clearing
-        m.d.sync += looked.eq(reader.o.valid & ~reader.o.ready & ~clearing)
-        m.d.comb += reader.o.ready.eq(looked & may_go & ~self.opened.valid)
-        taken = reader.o.valid & reader.o.ready
+        connect(m, reader.o, compared.i)
+        m.d.comb += [
+            compared.life.eq(self.life),
+            compared.opened.eq(self.opened),
+            compared.sent.eq(self.sent),
+            compared.progress.eq(self.progress),
+        ]
+        found = compared.o.payload
+        response = found.response
+        may_go, taken = Signal(), Signal()
+        m.d.comb += compared.o.ready.eq(may_go & ~self.opened.valid)
+        m.d.comb += taken.eq(compared.o.valid & compared.o.ready)
 
         held = Signal(Acknowledgement(self.config))  # its bits still to be masked
         held_valid, held_free, cut = Signal(), Signal(), Signal(7)
@@ -108,8 +110,8 @@ class AcknowledgementReceiver(wiring.Component):
         m.d.comb += [
             progress.valid.eq(moved.as_value().any()),
             progress.qp.eq(response.qp),
-            progress.cack.eq(Mux(moved.cack, response.psn, reached.cack)),
-            progress.messages.eq(Mux(moved.messages, response.messages, reached.messages)),
+            progress.cack.eq(Mux(moved.cack, response.psn, found.reached.cack)),
+            progress.messages.eq(Mux(moved.messages, response.messages, found.reached.messages)),
             progress.cack_moved.eq(moved.cack),
             progress.messages_moved.eq(moved.messages),
         ]
@@ -117,22 +119,22 @@ class AcknowledgementReceiver(wiring.Component):
             with m.If(port.ready):
                 m.d.sync += port.valid.eq(0)
         m.d.comb += may_go.eq(1)
-        with m.If(~open_ | (number != response.dqp)):
+        with m.If(~found.known):
             m.d.comb += self.events.rx_unknown_qp.eq(taken)
         with m.Else(), m.Switch(response.opcode):
             with m.Case(Opcode.SACK):
                 m.d.comb += may_go.eq(
                     held_free & self._free(self.ev_events) & self._free(self.probe_answers)
                 )
-                self._take_sack(m, taken, response, sent, reached, moved, held, held_valid, cut)
+                self._take_sack(m, taken, found, moved, held, held_valid, cut)
             with m.Case(Opcode.NACK):
                 m.d.comb += may_go.eq(
                     self._free(self.nack) & self._free(self.ev_events) & self._free(self.failed)
                 )
-                self._take_nack(m, taken, response, sent, reached)
+                self._take_nack(m, taken, found)
             with m.Case(Opcode.ACK):
                 m.d.comb += may_go.eq(self._free(self.failed))
-                self._take_ack(m, taken, response, sent, reached, moved)
+                self._take_ack(m, taken, found, moved)
             with m.Default():
                 m.d.comb += self.events.rx_unknown_response.eq(taken)
 
@@ -142,44 +144,14 @@ class AcknowledgementReceiver(wiring.Component):
     def _free(port):
         return ~port.valid | port.ready
 
-    def _memories(self, m, qp):
-        """Return whether the QP is open, its number, what it has sent, how far that has come."""
-        qps = self.config.qps
-        m.submodules.lives = lives = QpMemory(1, count=qps)
-        m.submodules.numbers = numbers = QpMemory(24, count=qps)
-        m.submodules.sent = sent = QpMemory(SentPlace(), count=qps)
-        m.submodules.reached = reached = QpMemory(ReachedPlace(), count=qps)
-        opened = self.opened
-        for copy in (lives, numbers, sent, reached):
-            m.d.comb += copy.index[0].eq(qp)
-        m.d.comb += [
-            lives.write.valid.eq(self.life.valid),
-            lives.write.index.eq(self.life.qp),
-            lives.write.value.eq(self.life.life == Life.OPEN),
-            numbers.write.valid.eq(opened.valid),
-            numbers.write.index.eq(opened.qp),
-            numbers.write.value.eq(opened.row.qpn),
-        ]
-        write_places(m, sent, reached, self.sent, self.progress, opened)
-        return lives.value[0], numbers.value[0], sent.value[0], reached.value[0]
-
-    def _take_sack(self, m, taken, response, sent, reached, moved, held, held_valid, cut):
-        gain = ahead(response.psn, reached.cack)
-        beyond = (ahead(response.psn, sent.next_psn) >= 0) | (
-            response.any & (ahead(response.top, sent.next_psn) >= 0)
-        )
-        # Bits from `at` on are of PSNs above the acknowledged one.
-        at = Mux(
-            gain > 0,
-            response.at_cack.as_signed(),
-            ahead((reached.cack + 1)[:24], response.base),
-        )
-        with m.If(beyond):
+    def _take_sack(self, m, taken, found, moved, held, held_valid, cut):
+        response, at = found.response, found.at
+        with m.If(found.sack_beyond):
             m.d.comb += self.events.sack_never_sent.eq(taken)
         with m.Elif(taken):
             m.d.comb += [
-                self.events.sack_stale.eq(gain < 0),
-                moved.cack.eq(gain > 0),
+                self.events.sack_stale.eq(found.cack_gain < 0),
+                moved.cack.eq(found.cack_gain > 0),
             ]
             m.d.sync += [
                 held_valid.eq(1),
@@ -219,9 +191,9 @@ class AcknowledgementReceiver(wiring.Component):
                 ),
             ]
 
-    def _take_nack(self, m, taken, response, sent, reached):
-        stale = (ahead(response.psn, reached.cack) <= 0) | (ahead(response.psn, sent.next_psn) >= 0)
-        with m.If(stale):
+    def _take_nack(self, m, taken, found):
+        response = found.response
+        with m.If((found.cack_gain <= 0) | found.nack_beyond):
             m.d.comb += self.events.nack_stale.eq(taken)
         with m.Elif(taken & (response.reason == NackReason.UNEXPECTED)):
             self._fail(m, response.qp, Status.REMOTE_ERROR)
@@ -235,9 +207,8 @@ class AcknowledgementReceiver(wiring.Component):
                 self.nack.payload.reason.eq(response.reason),
             ]
 
-    def _take_ack(self, m, taken, response, sent, reached, moved):
-        gain = ahead(response.messages, reached.messages)
-        beyond = ahead(response.messages, sent.messages) > 0
+    def _take_ack(self, m, taken, found, moved):
+        response, gain, beyond = found.response, found.message_gain, found.ack_beyond
         with m.If(response.syndrome[4:] == Syndrome.NAK_ACCESS >> 4):
             # A NAK also says how many messages had ended before.
             m.d.comb += moved.messages.eq(taken & (gain > 0) & ~beyond)

@@ -1,6 +1,6 @@
 """Responses of the peer, made ready to be judged."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,9 @@ from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.opcodes import Opcode
 
 __all__ = ["Response", "ResponseReader"]
+
+#: Groups of eight bits of a bitmap.
+_GROUPS = 8
 
 
 class Response(data.StructLayout):
@@ -25,6 +28,8 @@ class Response(data.StructLayout):
         PSN of bit 0.
     any, top : 1, 24
         Whether a bit is set, and the PSN of the highest.
+    below : 24
+        PSN below ``base``.
     at_cack : 24
         Bit of the PSN after ``cack``, signed.
     mark, probe, probe_id : of the SACK
@@ -49,6 +54,7 @@ class Response(data.StructLayout):
             "bitmap": 64,
             "any": 1,
             "top": 24,
+            "below": 24,
             "at_cack": 24,
             "mark": 2,
             "entropy": 32,
@@ -90,13 +96,20 @@ class ResponseReader(wiring.Component):
         m = Module()
 
         response = Signal(Response(self.config))
-        valid, highest = Signal(), Signal(6)
+        valid = Signal()
+        # The highest bit of each group of eight first, then that of all groups.
+        any_of, highest_of = Signal(_GROUPS), Signal(data.ArrayLayout(3, _GROUPS))
+        highest = Signal(6)
+        for n in range(_GROUPS):  # the later assignment wins
+            with m.If(any_of[n]):
+                m.d.comb += highest.eq(Cat(highest_of[n], Const(n, 3)))
         free = ~self.o.valid | self.o.ready
         m.d.comb += self.i.ready.eq(~valid | free)
 
         with m.If(free):
             m.d.sync += [self.o.valid.eq(valid), self.o.payload.eq(response)]
             m.d.sync += self.o.payload.top.eq(response.base + highest)
+            m.d.sync += self.o.payload.below.eq(response.base - 1)
         with m.If(self.i.ready):
             packet, body = self.i.payload, self.i.payload.body
             seth = body.sack.seth
@@ -124,8 +137,11 @@ class ResponseReader(wiring.Component):
                 response.syndrome.eq(body.ack.syndrome),
                 response.messages.eq(body.ack.msn),
             ]
-            for n in range(64):  # the later assignment wins
-                with m.If(seth.sack_bitmap[n]):
-                    m.d.sync += highest.eq(n)
+            for n in range(_GROUPS):
+                group = seth.sack_bitmap.word_select(n, 8)
+                m.d.sync += any_of[n].eq(group.any())
+                for bit in range(8):
+                    with m.If(group[bit]):
+                        m.d.sync += highest_of[n].eq(bit)
 
         return m

@@ -1,6 +1,6 @@
 """Transport ACKs and NAKs."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -26,7 +26,8 @@ class AckBuilder(wiring.Component):
 
     An ACK tells how many messages are complete and in memory. A QP that never completed a message
     that asked for an ACK sends none; one that has failed sends its NAK instead, with the same
-    number. One every three cycles, the first two cycles after its QP was taken from ``due``.
+    number, from the time on when that will not change any more. One every three cycles, the first
+    two cycles after its QP was taken from ``due``.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ class AckBuilder(wiring.Component):
     -------
     complete, msn : ``In(StructLayout({"valid": 1, "index": ...}))``, ``In(24)``
         Messages of a QP that are complete.
+    nak : ``In(StructLayout({"valid": 1, "index": ...}))``
+        A QP that has failed, and whose messages that are complete have all been told.
     due : ``In(stream.Signature(unsigned))``
         QPs that need one.
     qp, failure, expected : ``Out``, ``In(Failure())``, ``In(24)``
@@ -52,6 +55,7 @@ class AckBuilder(wiring.Component):
         super().__init__({
             "complete": In(data.StructLayout({"valid": 1, "index": qp_bits})),
             "msn": In(24),
+            "nak": In(data.StructLayout({"valid": 1, "index": qp_bits})),
             "due": In(stream.Signature(qp_bits)),
             "qp": Out(qp_bits),
             "failure": In(Failure()),
@@ -75,6 +79,15 @@ class AckBuilder(wiring.Component):
             m.d.comb += [write.en.eq(1), write.addr.eq(self.clear.qp), write.data.eq(0)]
 
         qp = Signal.like(self.qp)
+        m.submodules.naks = naks = Memory(shape=1, depth=self.config.qps, init=[])
+        write_nak, read_nak = naks.write_port(), naks.read_port()
+        m.d.comb += [
+            write_nak.en.eq(self.nak.valid | self.clear.valid),
+            write_nak.addr.eq(Mux(self.clear.valid, self.clear.qp, self.nak.index)),
+            write_nak.data.eq(~self.clear.valid),
+            read_nak.addr.eq(self.qp),
+        ]
+
         m.d.comb += [read.addr.eq(self.qp), self.qp.eq(qp)]
 
         aeth = self.o.p.body.ack
@@ -95,10 +108,10 @@ class AckBuilder(wiring.Component):
                     aeth.syndrome.eq(Syndrome.ACK),
                     aeth.msn.eq(read.data.msn),
                 ]
-                with m.If(self.failure.failed):
+                with m.If(read_nak.data):
                     m.d.sync += aeth.syndrome.eq(self.failure.syndrome)
                 m.next = "IDLE"
-                with m.If(self.failure.failed | read.data.ever):
+                with m.If(read_nak.data | read.data.ever):
                     m.next = "SEND"
             with m.State("SEND"), m.If(self.o.ready):
                 m.next = "IDLE"

@@ -26,6 +26,8 @@ class Passed(data.StructLayout):
     start, stop : 6, 7
     last, ack_request : 64
         Of the whole row.
+    nak : 1
+        The QP has failed, and cack will not move any more: its NAK is due.
     expected : 24
         First PSN that cack has not passed.
     """
@@ -38,6 +40,7 @@ class Passed(data.StructLayout):
             "stop": 7,
             "last": 64,
             "ack_request": 64,
+            "nak": 1,
             "expected": 24,
         })
 
@@ -46,7 +49,8 @@ class Advance(wiring.Component):
     """Step cack over what has arrived, for each slot up to the end of a bitmap row.
 
     What is kept is the PSN expected next, cack + 1. A slot moves it by at most 64; if it stops at
-    the end of a row and more has been received, the QP is visited again in the background.
+    the end of a row and more has been received, the QP is visited again in the background. So is a
+    QP that is to send a NAK: that is due when cack has passed all that it ever will.
 
     A slot takes three cycles. The new value can be read a cycle after the slot has moved on, and
     a slot always sees what the one before it did.
@@ -120,8 +124,10 @@ class Advance(wiring.Component):
         whole = Signal(64 // _GROUP)
         gaps = Signal(data.ArrayLayout(3, 64 // _GROUP))
         base, above = Signal(18), Signal(18)
+        arrived = Signal()
         with m.If(self.phase == 0):
             m.d.sync += [
+                arrived.eq((self.row.marks >> expected[:6])[0] ^ lap),
                 self.o.eq(self.i),
                 self.o_outcome.eq(self.i_outcome),
                 base.eq(expected[6:]),
@@ -148,19 +154,23 @@ class Advance(wiring.Component):
             m.d.comb += following.eq(above << 6)
         with m.Else():
             m.d.comb += following.eq(Cat(stop[:6], base))
-        moves = self.o.valid & self.o_outcome.known & (stop != self.passed.start)
-        more = (self.o.op == SlotOp.ADVANCE) | (self.o_outcome.state.following != following)
+        moves = self.o.valid & self.o_outcome.known & arrived
+        received = self.o_outcome.state.following
+        more = (self.o.op == SlotOp.ADVANCE) | (received != (above << 6)[:24])
         decided = self.phase == 1
+        goes_on = moves & whole.all() & more
+        visits = self.o.valid & (self.o.op == SlotOp.ADVANCE)
         m.d.comb += [
             write.en.eq(decided & moves),
             write.addr.eq(self.o.qp),
             write.data.eq(following),
-            self.again.valid.eq(decided & moves & stop[6] & more),
+            self.again.valid.eq(decided & (goes_on | (self.o.valid & self.o_outcome.nak))),
             self.again.index.eq(self.o.qp),
         ]
         with m.If(decided):
             m.d.sync += [
                 self.passed.valid.eq(moves),
+                self.passed.nak.eq(visits & self.o_outcome.failed & ~goes_on),
                 self.passed.stop.eq(stop),
                 self.passed.expected.eq(following),
             ]

@@ -1,6 +1,6 @@
 """What is to become of a packet."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -83,6 +83,10 @@ class Arrival(wiring.Component):
     the immediates say so; without room (NACK 0x07, not marked); and otherwise new. The cack may
     lag a few cycles. A QP that has failed takes nothing. NACK 0x0B and repeated NAKs leave at most
     once per base RTT and QP, together.
+
+    Of a trimmed packet nothing is checked, so nothing follows from it but a NACK, 0x01 or 0x02, if
+    its PSN lies in the window and is not marked, and if such NACKs were agreed upon; or a SACK if
+    it is a duplicate.
 
     Takes a packet in three cycles, also back to back on one QP. ``outcome`` is right from the next
     phase 1 on, for three cycles.
@@ -186,7 +190,7 @@ class Arrival(wiring.Component):
         slot, packet, state = self.i, self.i.packet, facts.state
         decided = self.phase == 0
 
-        taken, fresh, limit = Signal(), Signal(), Signal()
+        taken, fresh, cut, limit = Signal(), Signal(), Signal(), Signal()
         duplicate, beyond, refused, overflow, starved, new = (
             Signal(name=name)
             for name in ("duplicate", "beyond", "refused", "overflow", "starved", "new")
@@ -197,8 +201,9 @@ class Arrival(wiring.Component):
         m.d.comb += [
             taken.eq(is_packet & ~facts.failed),
             duplicate.eq(taken & packet.write & (behind | (within & facts.marked))),
-            beyond.eq(taken & packet.write & ~behind & ~within),
-            fresh.eq(taken & packet.write & within & ~facts.marked),
+            beyond.eq(taken & packet.write & ~behind & ~within & ~packet.trimmed),
+            fresh.eq(taken & packet.write & within & ~facts.marked & ~packet.trimmed),
+            cut.eq(taken & within & ~facts.marked & packet.trimmed & self.qp_row.trim_nack),
             refused.eq(fresh & ~self.allowed),
             overflow.eq(fresh & self.allowed & packet.with_immediate & self.overflow),
             starved.eq(fresh & self.allowed & ~overflow & packet.no_room),
@@ -229,13 +234,19 @@ class Arrival(wiring.Component):
                 self.outcome.new.eq(new),
                 self.outcome.duplicate.eq(duplicate),
                 self.outcome.probe.eq(taken & packet.probe),
-                self.outcome.nack.eq(starved | (beyond & ~limit)),
+                self.outcome.nack.eq(starved | cut | (beyond & ~limit)),
                 self.outcome.reason.eq(NackReason.OUT_OF_WINDOW),
-                self.outcome.acknowledge.eq(fails | repeat | again),
+                self.outcome.acknowledge.eq(again),
+                self.outcome.failed.eq(facts.known & facts.failed),
+                self.outcome.nak.eq(fails | repeat),
                 self.outcome.state.eq(after.received),
             ]
             with m.If(starved):
                 m.d.sync += self.outcome.reason.eq(NackReason.NO_BUFFER)
+            with m.If(cut):
+                m.d.sync += self.outcome.reason.eq(
+                    Mux(packet.last_hop, NackReason.TRIMMED_LASTHOP, NackReason.TRIMMED)
+                )
             m.d.comb += [
                 self.events.rx_unknown_qp.eq(
                     slot.valid & (slot.op == SlotOp.PACKET) & ~facts.known

@@ -26,6 +26,7 @@ class FenceEvent(data.StructLayout):
     qp : index of the QP
     with_immediate, immediate, octets : an immediate is to be delivered, and which
     acknowledge, msn : so many messages are to be acknowledged
+    nak : the QP has failed, and its peer is to be told
     tickets : one per lane
         Writes that must be in memory.
     """
@@ -38,6 +39,7 @@ class FenceEvent(data.StructLayout):
             "octets": 32,
             "acknowledge": 1,
             "msn": 24,
+            "nak": 1,
             "tickets": data.ArrayLayout(TICKET_BITS, config.lanes),
         })
 
@@ -79,6 +81,8 @@ class Fence(wiring.Component):
         Immediates.
     acknowledge, msn : ``Out(StructLayout({"valid": 1, "index": ...}))``, ``Out(24)``
         Messages of a QP to be acknowledged.
+    nak : ``Out(StructLayout({"valid": 1, "index": ...}))``
+        QP whose peer is to be told that it has failed: nothing more of it will be acknowledged.
     idle : ``Out(1)``
         Nothing waits, but perhaps an immediate that was released.
     events : ``rx_message_lost``
@@ -105,6 +109,7 @@ class Fence(wiring.Component):
             "o": Out(stream.Signature(ReceiveCompletion(config))),
             "acknowledge": Out(data.StructLayout({"valid": 1, "index": qp_bits})),
             "msn": Out(24),
+            "nak": Out(data.StructLayout({"valid": 1, "index": qp_bits})),
             "idle": Out(1),
             "events": Out(FenceCounts()),
         })
@@ -145,10 +150,14 @@ class Fence(wiring.Component):
                 self.o.p.octets.eq(head.octets),
             ]
         m.d.comb += [
-            self.acknowledge.valid.eq(queue.r_en & head.acknowledge & ~lost),
+            self.acknowledge.valid.eq(queue.r_en & (head.acknowledge | head.nak) & ~lost),
+            self.nak.valid.eq(queue.r_en & head.nak),
+            self.nak.index.eq(head.qp),
             self.acknowledge.index.eq(head.qp),
             self.msn.eq(head.msn),
-            self.events.rx_message_lost.eq(queue.r_en & lost),
+            self.events.rx_message_lost.eq(
+                queue.r_en & lost & (head.acknowledge | head.with_immediate)
+            ),
         ]
 
         return m

@@ -33,8 +33,8 @@ class Immediates(wiring.Component):
 
     An immediate lies in the stash under its number. When cack passes ends of messages, the QP is
     visited: immediates that are next in order and behind cack leave for the fence, at most as
-    many as messages were passed, and with the last of them the ACK. So the ACK, which lets the
-    peer send another immediate, leaves only when there is a place for it. Each immediate of a
+    many as messages were passed, and with the last of them the ACK or NAK. So the ACK, which lets
+    the peer send another immediate, leaves only when there is a place for it. Each immediate of a
     visit takes three cycles.
 
     Parameters
@@ -113,8 +113,7 @@ class Immediates(wiring.Component):
 
     def _fill(self, m, write, number_bits):
         """Put immediates into the stash; on ``clear``, make a row of it empty."""
-        packet = self.i.packet
-        taken = (self.phase == 1) & self.outcome.new & packet.with_immediate
+        packet, taken = self.i.packet, self._fills()
         place = Cat(packet.rqmsn[:number_bits], self.i.qp)
         cleared = Cat(self.clear.row[:number_bits], self.clear.qp)
         m.d.comb += [
@@ -127,6 +126,10 @@ class Immediates(wiring.Component):
             write.data.psn.eq(packet.psn),
         ]
 
+    def _fills(self):
+        """Return whether the slot puts an immediate into the stash."""
+        return (self.phase == 1) & self.outcome.new & self.i.packet.with_immediate
+
     def _serve(self, m, visits, stash, number_bits, next_read, next_write):
         """Visit QPs: look for the next immediate, once per message passed."""
         visit = Signal(Visit(self.config))
@@ -135,18 +138,18 @@ class Immediates(wiring.Component):
 
         # What the step before has found.
         found = Signal()
-        hit = Signal()
+        hit, ends = Signal(), Signal()
         row = Signal(StashRow())
         more = Signal()
-        ends = ~hit | (visit.count == 1)
         m.d.comb += [
             more.eq(found & ~ends),
-            self.o.valid.eq(found & (hit | visit.acknowledge)),
+            self.o.valid.eq(found & (hit | visit.acknowledge | visit.nak)),
             self.o.p.qp.eq(visit.qp),
             self.o.p.with_immediate.eq(hit),
             self.o.p.immediate.eq(row.immediate),
             self.o.p.octets.eq(row.dmalen),
             self.o.p.acknowledge.eq(visit.acknowledge & ends),
+            self.o.p.nak.eq(visit.nak & ends),
             self.o.p.msn.eq(visit.msn),
             self.o.p.tickets.eq(visit.tickets),
             next_write.addr.eq(visit.qp),
@@ -172,18 +175,21 @@ class Immediates(wiring.Component):
                         m.next = "STASH"
             with m.State("STASH"):
                 m.d.sync += number.eq(next_read.data)
-                # A row that is being written cannot be read.
-                with m.If(~stash.write.valid | (stash.write.row != stash.row[0])):
+                # A row that is being written cannot be read; nobody looks while rows are cleared.
+                with m.If(~self._fills() | (self.i.qp != visit.qp)):
                     m.next = "COMPARE"
             with m.State("COMPARE"):
+                next_one = (
+                    (visit.count != 0)
+                    & entry.valid
+                    & (entry.rqmsn == number)
+                    & (ahead(visit.expected, entry.psn) > 0)
+                )
                 m.d.sync += [
                     found.eq(1),
                     row.eq(entry),
-                    hit.eq(
-                        entry.valid
-                        & (entry.rqmsn == number)
-                        & (ahead(visit.expected, entry.psn) > 0)
-                    ),
+                    hit.eq(next_one),
+                    ends.eq(~next_one | (visit.count == 1)),
                 ]
                 m.next = "NEXT"
         m.d.comb += self.idle.eq(fsm.ongoing("NEXT") & ~found & (visits.level == 0))

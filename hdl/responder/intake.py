@@ -24,7 +24,6 @@ _WRITE = (Opcode.WRITE_MIDDLE, *_FIRST, Opcode.WRITE_LAST, Opcode.WRITE_LAST_IMM
 class Intake(wiring.Component):
     """Start a slot in each phase 0: a packet, or work where there is no packet.
 
-    A trimmed packet takes its turn and is dropped: its lane has counted it.
     Work that has waited while 256 packets went by goes before the next one. ``o`` stands for the
     three cycles that follow.
 
@@ -78,7 +77,7 @@ class Intake(wiring.Component):
             m.d.sync += self.o.valid.eq(0)
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
-                self.o.valid.eq(~descriptor.trimmed),
+                self.o.valid.eq(1),
                 self.o.op.eq(SlotOp.PACKET),
                 self.o.qp.eq(descriptor.dqp),
                 waited.eq(waited + (self.work.valid & ~overdue)),
@@ -95,7 +94,7 @@ class Intake(wiring.Component):
         with m.If(self.phase == 0):
             for name in (
                 "lane", "dqp", "psn", "ack_request", "retransmission", "ce", "ev", "tx_timestamp",
-                "pad", "octets", "payload", "no_room",
+                "pad", "octets", "payload", "no_room", "trimmed", "last_hop",
             ):  # fmt: skip
                 m.d.sync += packet[name].eq(descriptor[name])
             m.d.sync += [

@@ -33,7 +33,7 @@ class MessageCounter(wiring.Component):
     issued : ``In(TICKET_BITS).array(lanes)``
         Writes issued so far.
     visit_valid, visit : ``Out(1)``, ``Out(Visit(config))``
-        Messages passed, if there are any.
+        Messages passed, if there are any, or a NAK that is due.
     clear : ``In(Clear(config))``
     """
 
@@ -72,6 +72,7 @@ class MessageCounter(wiring.Component):
                 visit.qp.eq(self.passed.qp),
                 visit.expected.eq(self.passed.expected),
                 visit.acknowledge.eq(asked.any()),
+                visit.nak.eq(self.passed.nak),
             ]
             for n in range(64 // _GROUP):
                 m.d.sync += counts[n].eq(sum(ends[n * _GROUP :][:_GROUP]))
@@ -85,7 +86,7 @@ class MessageCounter(wiring.Component):
 
         # Phase 0: done.
         m.d.comb += [
-            self.visit_valid.eq((self.phase == 0) & (visit.count != 0)),
+            self.visit_valid.eq((self.phase == 0) & ((visit.count != 0) | visit.nak)),
             self.visit.eq(visit),
             write.en.eq(self.visit_valid),
             write.addr.eq(visit.qp),

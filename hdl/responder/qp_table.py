@@ -23,7 +23,13 @@ class QpRow(data.StructLayout):
     """What packets are checked against."""
 
     def __init__(self):
-        super().__init__({"active": 1, "qpn": 24, "remote_qpn": 24, "domain": 16})
+        super().__init__({
+            "active": 1,
+            "trim_nack": 1,
+            "qpn": 24,
+            "remote_qpn": 24,
+            "domain": 16,
+        })
 
 
 class QpTable(wiring.Component):

@@ -45,6 +45,8 @@ class Report(wiring.Component):
         The same, three cycles later, when cack has moved.
     complete, msn : ``In(StructLayout({"valid": 1, "index": ...}))``, ``In(24)``
         Messages of a QP that are complete and in memory.
+    nak : ``In(StructLayout({"valid": 1, "index": ...}))``
+        A QP that has failed, and of which all messages that are complete have been told.
     sack_qp, sack_qp_row, sack_expected, ack_qp, ack_failure, ack_expected
         Questions about QPs, and the answers a cycle later.
     read_address, bitmap_row : towards the bitmap: asked in phase 0, answered in phase 1
@@ -72,6 +74,7 @@ class Report(wiring.Component):
             "advanced_outcome": In(Outcome()),
             "complete": In(wanted),
             "msn": In(24),
+            "nak": In(wanted),
             "sack_qp": Out(qp_bits),
             "sack_qp_row": In(QpRow()),
             "sack_expected": In(24),
@@ -125,12 +128,14 @@ class Report(wiring.Component):
         m.d.comb += [
             acks_due.add[0].valid.eq((self.phase == 1) & self.judged_outcome.acknowledge),
             acks_due.add[0].index.eq(self.judged.qp),
-            acks_due.add[1].eq(self.complete),
+            acks_due.add[1].valid.eq(self.complete.valid | self.nak.valid),
+            acks_due.add[1].index.eq(self.complete.index),  # if both come, they are of one QP
         ]
         connect(m, acks_due.o, acks.due)
         m.d.comb += [
             acks.complete.eq(self.complete),
             acks.msn.eq(self.msn),
+            acks.nak.eq(self.nak),
             acks.failure.eq(self.ack_failure),
             acks.expected.eq(self.ack_expected),
             acks.clear.eq(self.clear),

@@ -217,6 +217,7 @@ class Responder(wiring.Component):
             parts.report.advanced_outcome.eq(parts.advance.o_outcome),
             parts.report.complete.eq(parts.fence.acknowledge),
             parts.report.msn.eq(parts.fence.msn),
+            parts.report.nak.eq(parts.fence.nak),
         ]
         m.d.comb += [
             parts.qp_table.ask.eq(parts.report.sack_qp),

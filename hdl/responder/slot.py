@@ -64,7 +64,8 @@ class Packet(data.StructLayout):
 
     Members
     -------
-    lane, dqp, psn, ack_request, retransmission, ce, ev, tx_timestamp, octets, payload, no_room
+    lane, dqp, psn, ack_request, retransmission, ce, ev, tx_timestamp, octets, payload, no_room, \
+            trimmed, last_hop
         As in the receive descriptor.
     write, probe : 1
         Kind; a packet that is neither is not taken.
@@ -88,6 +89,8 @@ class Packet(data.StructLayout):
             "octets": range(config.mtu + 1),
             "payload": 1,
             "no_room": 1,
+            "trimmed": 1,
+            "last_hop": 1,
             "write": 1,
             "probe": 1,
             "first": 1,
@@ -158,7 +161,9 @@ class Outcome(data.StructLayout):
     nack, reason : 1, 8
         A NACK is to be sent.
     acknowledge : 1
-        The transport ACK, or the NAK of a QP that has failed, is to be sent once more.
+        The transport ACK is to be sent once more.
+    failed, nak : 1
+        The QP has failed before; its NAK is to be sent, for the first time or once more.
     state : :class:`Received`
         What the QP has received, with this slot.
     """
@@ -174,21 +179,25 @@ class Outcome(data.StructLayout):
             "nack": 1,
             "reason": 8,
             "acknowledge": 1,
+            "failed": 1,
+            "nak": 1,
             "state": Received(),
         })
 
 
 class Visit(data.StructLayout):
-    """Messages of a QP that cack has passed in one step.
+    """Messages of a QP that cack has passed in one step, or a NAK that is due.
 
     Members
     -------
     qp : index of the QP
-    count : number of messages, 1 to 64
+    count : number of messages, up to 64
     msn : 24
         Number of messages passed since the QP was made, with these.
     acknowledge : 1
         One of them asked for an ACK.
+    nak : 1
+        The QP has failed, and these are the last messages that it takes.
     expected : 24
         First PSN that cack has not passed.
     tickets : one per lane
@@ -201,6 +210,7 @@ class Visit(data.StructLayout):
             "count": range(65),
             "msn": 24,
             "acknowledge": 1,
+            "nak": 1,
             "expected": 24,
             "tickets": data.ArrayLayout(TICKET_BITS, config.lanes),
         })

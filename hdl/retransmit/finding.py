@@ -127,8 +127,8 @@ class Action(data.StructLayout):
     -------
     free, retire : 1
         Give it back; and say so.
-    resend, cause, blame : 1, Cause, 1
-        Send it again; why; and its EV is to blame.
+    resend, causes, blame : 1, 4, 1
+        Send it again; why, a bit for each :class:`Cause`; and its EV is to blame.
     fail, status : 1, Status
         Its QP fails.
     probe, probe_id : 1, 16
@@ -140,7 +140,7 @@ class Action(data.StructLayout):
             "free": 1,
             "retire": 1,
             "resend": 1,
-            "cause": Cause,
+            "causes": len(Cause),
             "blame": 1,
             "fail": 1,
             "status": Status,

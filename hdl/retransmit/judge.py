@@ -1,12 +1,11 @@
 """What the walker remembers of each QP, brought to bear on a slot."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.sizes import NOW_BITS, index_bits
-from mrcnic.hdl.wire.opcodes import ProbeKind
 from mrcnic.hdl.wire.serial import ahead
 
 from .finding import Facts, Finding, WalkState
@@ -29,7 +28,8 @@ class Judge(wiring.Component):
 
     Stamps are read and written in one cycle, so that slots of one QP see each other's. The rest of
     a QP's state is written when its facts come out, and slots that read it before that are told
-    that they are ``stale``: this is rare, and they come round again.
+    that they are ``stale``: this is rare, and they come round again. A QP is cleared in three
+    cycles, at the cost of one finding, which is passed on as if its slot were not settled.
 
     Parameters
     ----------
@@ -63,28 +63,38 @@ class Judge(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        finding, first = self.finding, Signal(Facts(self.config))
+        first, clear = Signal(Facts(self.config)), self.clear
         depth = self.config.qps
         m.submodules.marks = marks = memory.Memory(shape=StampState(), depth=depth, init=[])
         m.submodules.states = states = memory.Memory(shape=WalkState(), depth=depth, init=[])
         mark_write, write = marks.write_port(), states.write_port()
-        mark = marks.read_port(transparent_for=[mark_write])
-        read = states.read_port(transparent_for=[write])
+        mark, read = marks.read_port(), states.read_port()
         m.d.comb += [mark.addr.eq(self.next_qp), read.addr.eq(self.next_qp)]
 
-        # Stamps, and comparisons with the state.
+        # A QP that is to be cleared takes the place of a finding, which waits for the next lap.
+        clearing = Signal(3)
+        m.d.sync += clearing.eq(Cat(clear.valid & ~clearing.any(), clearing))
+        m.d.comb += clear.ready.eq(clearing[2])
+        finding = Signal.like(self.finding)
+        m.d.comb += finding.eq(self.finding)
+        with m.If(clearing[0]):
+            m.d.comb += finding.settled.eq(0)
+
+        # Stamps, and comparisons with the state. What was just written is not in the memory yet.
         m.submodules.stamps = stamps = StampRule()
         live, answered = Signal(), Signal()
-        state = read.data
+        state = Signal(WalkState())
+        self._read(m, stamps.state, mark, live, finding.qp, stamps.next)
+        self._read(m, state, read, self.update.valid, self.facts.finding.qp, self.update.state)
         m.d.comb += [
             live.eq(finding.settled & ~finding.stopped),
+            # Of the kind of these probes are all answers that the scoreboard keeps.
             answered.eq(
                 live
                 & state.probing
                 & finding.answer.valid
-                & (finding.answer.probe_id == Cat(Const(ProbeKind.TAIL, 8), state.probe_count))
+                & (finding.answer.probe_id[8:] == state.probe_count)
             ),
-            stamps.state.eq(mark.data),
             stamps.stamp.eq(finding.stamp),
             stamps.limit.eq(finding.stamp_limit),
             # Too early an answer to a resend is the answer to the send before it.
@@ -127,17 +137,21 @@ class Judge(wiring.Component):
         m.d.comb += self.stale.eq((written & same).any())
 
         # A QP that is cleared has no slots: nobody reads what is written for it.
-        m.d.comb += self.clear.ready.eq(~self.update.valid & ~live)
-        clearing = self.clear.valid & self.clear.ready
         m.d.comb += [
-            mark_write.en.eq(live | clearing),
-            mark_write.addr.eq(Mux(live, finding.qp, self.clear.p.qp)),
-            write.en.eq(self.update.valid | clearing),
-            write.addr.eq(Mux(self.update.valid, qp, self.clear.p.qp)),
+            mark_write.en.eq(live | clearing[0]),
+            mark_write.addr.eq(Mux(clearing[0], clear.p.qp, finding.qp)),
+            mark_write.data.eq(Mux(clearing[0], 0, stamps.next.as_value())),
+            write.en.eq(self.update.valid | clearing[2]),
+            write.addr.eq(Mux(clearing[2], clear.p.qp, qp)),
+            write.data.eq(Mux(clearing[2], 0, self.update.state.as_value())),
         ]
-        with m.If(live):
-            m.d.comb += mark_write.data.eq(stamps.next)
-        with m.If(self.update.valid):
-            m.d.comb += write.data.eq(self.update.state)
 
         return m
+
+    def _read(self, m, value, read, written, qp, data):
+        """Set ``value`` to what was read, or to ``data``, if that was written to it meanwhile."""
+        again, newer = Signal(), Signal.like(data)
+        m.d.sync += [again.eq(written & (qp == self.next_qp)), newer.eq(data)]
+        m.d.comb += value.eq(read.data)
+        with m.If(again):
+            m.d.comb += value.eq(newer)

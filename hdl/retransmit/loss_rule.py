@@ -55,10 +55,11 @@ class LossRule(wiring.Component):
         expired = facts.outlook.expired
 
         # Signals of their own: no tool sees through a structure that is used while it is filled.
+        # What is true of the slot and what can be done about it only meet at the end.
         live, retire, judged, lost, resend = (Signal() for _ in range(5))
         by_port, by_nack, by_hole, by_timeout, blame = (Signal() for _ in range(5))
         fatal, exhausted, fail, probe = (Signal() for _ in range(4))
-        cause = Signal(Cause)
+        causes = {cause: Signal(name=f"cause_{cause.name.lower()}") for cause in Cause}
 
         m.d.comb += [
             live.eq(finding.settled & ~finding.stopped & ~state.failed),
@@ -75,19 +76,15 @@ class LossRule(wiring.Component):
                 & self.room.failed
                 & (~blame | self.room.ev_event)
             ),
+            causes[Cause.PORT].eq(by_port),
+            causes[Cause.NACK].eq(by_nack & ~by_port),
+            causes[Cause.HOLE].eq(by_hole & ~by_nack & ~by_port),
+            causes[Cause.TIMEOUT].eq(by_timeout & ~by_hole & ~by_nack & ~by_port),
             lost.eq(by_port | by_nack | by_hole | by_timeout),
             fatal.eq(finding.refused & (finding.refusal == Refusal.FATAL)),
             fail.eq(judged & (fatal | exhausted)),
-            resend.eq(judged & ~fail & lost),
+            resend.eq(judged & lost & ~(fatal | exhausted)),
         ]
-        with m.If(by_port):
-            m.d.comb += cause.eq(Cause.PORT)
-        with m.Elif(by_nack):
-            m.d.comb += cause.eq(Cause.NACK)
-        with m.Elif(by_hole):
-            m.d.comb += cause.eq(Cause.HOLE)
-        with m.Else():
-            m.d.comb += cause.eq(Cause.TIMEOUT)
 
         # Ask the peer where nothing else would make it speak.
         wanted = finding.quiet | (expired & ~facts.later & finding.oldest)
@@ -99,14 +96,14 @@ class LossRule(wiring.Component):
             self.action.free.eq(retire | (finding.settled & ~live)),
             self.action.retire.eq(retire),
             self.action.resend.eq(resend),
-            self.action.cause.eq(cause),
             self.action.blame.eq(resend & blame),
             self.action.fail.eq(fail),
             self.action.status.eq(Mux(fatal, Status.REMOTE_ERROR, Status.RETRY_EXCEEDED)),
             self.action.probe.eq(probe),
             self.action.probe_id.eq(ProbeKind.TAIL | ((state.probe_count + 1)[:8] << 8)),
         ]
-        charged = self._charge(m, judged & (cause == Cause.NACK), judged & lost, cause, exhausted)
+        m.d.comb += [self.action.causes[cause.value].eq(resend & causes[cause]) for cause in Cause]
+        charged = self._charge(m, judged, causes, exhausted)
         noted = live & ~self.stale & (facts.progress | facts.answered)
         m.d.comb += [
             self.changed.eq(noted | charged | fail | probe),
@@ -122,25 +119,25 @@ class LossRule(wiring.Component):
 
         return m
 
-    def _charge(self, m, by_nack, lost, cause, exhausted):
+    def _charge(self, m, judged, causes, exhausted):
         """Charge the retry counter for a NACK or a time-out; return whether that was done."""
         finding, outlook = self.facts.finding, self.facts.outlook
         first_trim = (finding.refusal == Refusal.AT_ONCE) & ~finding.resent
-        charge_nack, charge_timeout, charge = Signal(), Signal(), Signal()
+        by_nack, by_timeout, charge = Signal(), Signal(), Signal()
         until = (self.now + outlook.rto)[:NOW_BITS]
         m.d.comb += [
-            charge_nack.eq(by_nack & ~first_trim & ~outlook.now.nack_held),
-            charge_timeout.eq(lost & (cause == Cause.TIMEOUT) & ~outlook.now.timeout_held),
-            charge.eq(charge_nack | charge_timeout),
-            exhausted.eq(charge & outlook.exhausted),
+            by_nack.eq(causes[Cause.NACK] & ~first_trim & ~outlook.now.nack_held),
+            by_timeout.eq(causes[Cause.TIMEOUT] & ~outlook.now.timeout_held),
+            exhausted.eq((by_nack | by_timeout) & outlook.exhausted),
+            charge.eq(judged & (by_nack | by_timeout)),
         ]
         retry = self.next.retry
         m.d.comb += [
             retry.retries.eq(Mux(charge, outlook.retries, outlook.now.retries)),
             retry.rto.eq(Mux(charge, outlook.rto, outlook.now.rto)),
-            retry.timeout_held.eq(outlook.now.timeout_held | charge_timeout),
-            retry.timeout_until.eq(Mux(charge_timeout, until, outlook.now.timeout_until)),
-            retry.nack_held.eq(outlook.now.nack_held | charge_nack),
-            retry.nack_until.eq(Mux(charge_nack, until, outlook.now.nack_until)),
+            retry.timeout_held.eq(outlook.now.timeout_held | (judged & by_timeout)),
+            retry.timeout_until.eq(Mux(judged & by_timeout, until, outlook.now.timeout_until)),
+            retry.nack_held.eq(outlook.now.nack_held | (judged & by_nack)),
+            retry.nack_until.eq(Mux(judged & by_nack, until, outlook.now.nack_until)),
         ]
         return charge

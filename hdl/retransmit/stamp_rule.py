@@ -1,6 +1,6 @@
 """What acknowledged sends say of those before them."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -69,12 +69,13 @@ class StampRule(wiring.Component):
             self.beyond.eq(state.valid & (ahead(state.highest, self.limit) > 0) | waived),
         ]
 
-        heard = Signal(STAMP_BITS)
-        m.d.comb += heard.eq(Mux(self.probe_acked, self.probe_stamp, self.stamp))
+        # Both candidates are compared before it is known which of them it is.
+        higher = ~state.valid | (ahead(self.stamp, state.highest) > 0)
+        probe_higher = ~state.valid | (ahead(self.probe_stamp, state.highest) > 0)
         m.d.comb += self.next.eq(state)
-        higher = ~state.valid | (ahead(heard, state.highest) > 0)
-        with m.If((self.probe_acked | self.acked) & higher):
-            m.d.comb += [self.next.valid.eq(1), self.next.highest.eq(heard)]
+        with m.If(Mux(self.probe_acked, probe_higher, self.acked & higher)):
+            m.d.comb += self.next.valid.eq(1)
+            m.d.comb += self.next.highest.eq(Mux(self.probe_acked, self.probe_stamp, self.stamp))
         with m.If(self.probe_acked):
             m.d.comb += [self.next.waived.eq(1), self.next.waiver.eq(self.probe_stamp)]
         with m.Elif(ahead(state.highest, state.waiver) >= (1 << _WAIVER_BITS)):

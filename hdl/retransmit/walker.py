@@ -113,9 +113,7 @@ class Walker(wiring.Component):
             self.events.probe_sent.eq(action.probe),
         ]
         for cause in Cause:
-            m.d.sync += self.events[f"resend_{cause.name.lower()}"].eq(
-                action.resend & (action.cause == cause)
-            )
+            m.d.sync += self.events[f"resend_{cause.name.lower()}"].eq(action.causes[cause.value])
 
         return m
 

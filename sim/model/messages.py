@@ -23,6 +23,7 @@ class Verdict(Enum):
     NEW = "new"
     DUPLICATE = "duplicate"
     BEYOND = "beyond"
+    TRIMMED = "trimmed"
     REFUSED = "refused"
     DEAD = "dead"
 
@@ -61,6 +62,8 @@ class QueuePair:
         Later sends that must be exceeded before a hole counts as lost.
     sack_threshold : :class:`int`
         Octets after which a SACK goes out unasked.
+    trim_nack : :class:`bool`
+        Both ends tell each other of trimmed packets.
     """
 
     qpn: int
@@ -78,6 +81,7 @@ class QueuePair:
     exponential_count: int = 7
     reorder_packets: int = 3
     sack_threshold: int = 16384
+    trim_nack: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,6 +79,23 @@ class Responder:
             return Verdict.REFUSED, [self._nak()]
         return Verdict.NEW, self._accept(packet)
 
+    def on_trimmed(self, packet: Write, *, last_hop: bool) -> tuple[Verdict, list]:
+        """Take what a switch has left of a packet, of which nothing was checked."""
+        if self.failed:
+            return Verdict.DEAD, [self._nak()]
+        ahead = psn_difference(packet.psn, psn_add(self.cack, 1))
+        if ahead >= self.qp.window:
+            return Verdict.BEYOND, []
+        if ahead < 0 or packet.psn in self.received:
+            return Verdict.DUPLICATE, [self.sack(packet)]
+        nack = Nack(
+            psn=packet.psn,
+            reason=NackReason.TRIMMED_LASTHOP if last_hop else NackReason.TRIMMED,
+            ev_index=packet.ev_index,
+            sent_ns=packet.sent_ns,
+        )
+        return Verdict.TRIMMED, [nack] if self.qp.trim_nack else []
+
     def on_probe(self, probe: Probe) -> list:
         """Answer a reliability probe; a transport ACK that may have been lost goes with it."""
         answers = [self.sack(probe)]

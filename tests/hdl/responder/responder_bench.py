@@ -26,10 +26,13 @@ def row_bits(table, **fields):
     return int.from_bytes(rows.ROWS[table].pack(**fields), "big")
 
 
-def qp_row(*, psn=0x100, qpn=0x012, remote_qpn=0x034, domain=5, active=1, **fields):
+def qp_row(
+    *, psn=0x100, qpn=0x012, remote_qpn=0x034, domain=5, active=1, trim_nack=1, **fields
+):  # fmt: skip
     bits = row_bits(
-        Table.QP, active=active, qpn=qpn, remote_qpn=remote_qpn, rx_psn=psn, domain=domain, **fields
-    )
+        Table.QP, active=active, qpn=qpn, remote_qpn=remote_qpn, rx_psn=psn, domain=domain,
+        trim_nack=trim_nack, **fields,
+    )  # fmt: skip
     return {"table": Table.QP, "index": qpn % TINY.qps, "row": bits}
 
 

@@ -59,16 +59,22 @@ def test_v2():
     assert (sack.psn, sack.rtx, sack.role) == (0x102, 0, 0)
 
 
-def test_v3():
-    """Only the reason is another one: trimmed packets do not come this far."""
-
+@pytest.mark.parametrize(
+    ("reason", "fields"),
+    [
+        (NackReason.TRIMMED, {"trimmed": 1}),
+        (NackReason.TRIMMED_LASTHOP, {"trimmed": 1, "last_hop": 1}),
+        (NackReason.NO_BUFFER, {"no_room": 1}),
+    ],
+)
+def test_v3(reason, fields):
     async def script(bench):
-        fields = {"ev": 0xC0052010, "tx_timestamp": 0x1234, "no_room": 1, "payload": 0}
-        await bench.send(write(0x105, **fields))
+        shared = {"ev": 0xC0052010, "tx_timestamp": 0x1234, "payload": 0}
+        await bench.send(write(0x105, **shared, **fields))
         await bench.settle()
 
     (nack,) = run(script).reports
-    assert nack.wire.hex() == V3.replace("000001", "000007", 1)
+    assert nack.wire.hex() == V3.replace("000001", f"0000{reason:02x}", 1)
     assert (nack.psn, nack.opcode) == (0x105, Opcode.NACK)
 
 
@@ -362,6 +368,60 @@ def test_no_room_is_not_marked():
     assert counts(bench) == {"rx_no_room": 3}
 
 
+def trimmed(psn, **fields):
+    """Return what a switch leaves of a write: BTH, METH and TSETH."""
+    return write(psn, octets=0, rkey=0, va=0, payload=0, trimmed=1, **fields)
+
+
+def test_trimmed_packets():
+    """Nothing is marked or counted, and nothing checked: keys and immediates are gone."""
+
+    async def script(bench):
+        await bench.send(write(0x100), trimmed(0x101, opcode=Opcode.WRITE_ONLY_IMM, rqmsn=99))
+        await bench.send(trimmed(0x102, ack_request=1, ce=1, retransmission=1))
+        await bench.settle()
+        assert [nack.nack_psn for nack in bench.of(Opcode.NACK)] == [0x101, 0x102]
+        assert bench.of(Opcode.SACK) == []
+        # It may come in the end, and then the rest of it as well.
+        await bench.send(write(0x101))
+        await bench.send(trimmed(0x101, ev=0xC0070010, ack_request=1))
+        await bench.settle()
+        assert last_sack(bench).trigger == 0x101
+        assert last_sack(bench).entropy == 0xC0070010
+        # Outside the window: nothing, and the one NACK of a base RTT is still to be had.
+        await bench.send(trimmed(0x102 + WINDOW), write(0x103 + WINDOW))
+        await bench.settle()
+
+    bench = run(script, sack_threshold=1 << 20, flush_delay=0xFFFF)
+    nacks = bench.of(Opcode.NACK)
+    assert [(nack.reason, nack.nack_psn) for nack in nacks[2:]] == [(0x0B, 0x103 + WINDOW)]
+    assert len(bench.of(Opcode.SACK)) == 1
+    assert last_sack(bench).rcvd_bytes == 1  # 2 packets of 104 octets
+    assert places(bench) == [1, 1, 0]
+    assert counts(bench) == {"rx_duplicate": 1, "rx_beyond_window": 1}
+
+
+def test_no_nack_of_trimmed_packets_where_that_is_not_agreed():
+    async def script(bench):
+        await bench.set_up(qp_row(trim_nack=0))
+        await bench.send(trimmed(0x100), write(0x100))
+        await bench.settle()
+
+    bench = run(script)
+    assert bench.of(Opcode.NACK) == []
+    assert places(bench) == [1]
+
+
+def test_trimmed_packets_of_a_failed_qp():
+    async def script(bench):
+        await bench.send(write(0x100, rkey=0xBAD))
+        await bench.step(10 * 32)
+        await bench.send(trimmed(0x101))
+        await bench.settle()
+
+    assert [report.opcode for report in run(script).reports] == [Opcode.ACK] * 2
+
+
 def test_nacks_beyond_the_queue_are_counted():
     async def script(bench):
         bench.reports_ready = lambda: False
@@ -514,6 +574,24 @@ def test_a_refused_access_fails_the_qp():
     assert [(ack.syndrome, ack.msn) for ack in bench.of(Opcode.ACK)[1:]] == [(0x62, 1)] * 2
     assert places(bench) == [1] + [0] * 8
     assert counts(bench) == {"rx_access_refused": 1, "rx_qp_failed": 8}
+
+
+@pytest.mark.parametrize("first", [0x100, 0x13B])
+def test_a_nak_waits_for_the_messages_before_it(first):
+    """Those that were taken are told of in it, however slow memory is, and none after it."""
+
+    async def script(bench):
+        await bench.send(*(write(first + n, ack_request=n != 4) for n in range(1, 9)))
+        await bench.send(write(first), write(first + 9, rkey=0xBAD), write(first + 10))
+        await bench.settle(600)
+
+    bench = run(script, psn=first, latency=lambda lane: 300)
+    acks = bench.of(Opcode.ACK)
+    naks = [ack for ack in acks if ack.syndrome == 0x62]
+    assert naks
+    assert naks == acks[-len(naks) :]  # an ACK that has not left yet becomes a NAK
+    assert {nak.msn for nak in naks} == {9}
+    assert naks[0].cycle > bench.written[-1][0]
 
 
 def test_a_refused_write_fails_its_own_qp():

@@ -188,6 +188,26 @@ def test_a_path_that_is_well_again_comes_back():
     assert {ev for now, ev in sent if now > 250_000} == {0, 1, 2, 3, 4, 5, 6, 7}
 
 
+@pytest.mark.parametrize(("last_hop", "reason"), [(False, 1), (True, 2)])
+def test_trimmed_packets(last_hop, reason):
+    """A NACK as long as the PSN is missing in the window, a SACK once it is there, or nothing."""
+    responder = Responder(QueuePair(qpn=1, remote_qpn=2, window=128), lambda *place: True)
+    whole = Write(
+        psn=3, msn=0, rqmsn=0, last=True, va=0, rkey=7, dmalen=1, payload=b"x", immediate=None,
+        ack_request=False, resent=False, ev_index=9, sent_ns=5,
+    )  # fmt: skip
+    verdict, answers = responder.on_trimmed(whole, last_hop=last_hop)
+    assert (verdict, answers) == (
+        Verdict.TRIMMED,
+        [Nack(psn=3, reason=reason, ev_index=9, sent_ns=5)],
+    )
+    assert responder.on_write(whole)[0] is Verdict.NEW
+    verdict, (sack,) = responder.on_trimmed(whole, last_hop=last_hop)
+    assert (verdict, sack.bitmap << sack.offset) == (Verdict.DUPLICATE, 1 << 4)
+    beyond = Write(**vars(whole) | {"psn": 128})
+    assert responder.on_trimmed(beyond, last_hop=last_hop) == (Verdict.BEYOND, [])
+
+
 def test_refused_access_ends_the_queue_pair():
     channel = Channel()
     transfer(channel, [256, 256, 256], rkey=8)
