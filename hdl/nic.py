@@ -213,7 +213,8 @@ class Nic(wiring.Component):
                 m.d.comb += bank.port_status[p][name].eq(getattr(monitor, name))
 
         m.d.comb += bank.now.eq(tick.now)
-        m.d.comb += bank.occupied_slots.eq(self._retransmit.occupied)
+        occupied = self._retransmit.occupied
+        m.d.comb += [bank.occupied_slots.eq(occupied), self._requester.occupied.eq(occupied)]
         m.d.comb += bank.events.eq(Cat(room.events.as_value() for _, room in self._reporters))
 
     def _connect_outwards(self, m):

@@ -31,7 +31,8 @@ class Table(IntEnum):
 #: One queue pair. Writing a row with ``active`` clears every state that the QP had, then starts it;
 #: without ``active`` it stops the QP. The row's index is the QPN modulo the number of QPs.
 QP_ROW = Header(
-    reserved=34,
+    reserved=33,
+    dynamic_mpr=1,  # the peer's SACKs tell of its window, which changes, and so do ours
     ipv4=1,  # inner packets are IPv4; addresses are the low 32 bits
     segments=4,  # segments of the outer path, 1 to 8; 0: no segment routing header
     reduced=1,  # the first segment is only in the destination, not in the list
@@ -50,7 +51,7 @@ QP_ROW = Header(
     mtu_code=3,  # path MTU is 256 << mtu_code
     tx_psn=24,  # first PSN sent
     rx_psn=24,  # first PSN expected
-    mpr=8,  # the peer's window, in units of 128 PSNs
+    mpr=8,  # the peer's window, in units of 128 PSNs, to begin with
     max_immediates=8,  # writes with immediate that the peer lets be under way
     cwnd=25,  # congestion window, in octets
     timeout=5,  # retransmission time-out is 1.024 us * 2**timeout

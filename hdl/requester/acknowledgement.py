@@ -40,7 +40,8 @@ class AcknowledgementReceiver(wiring.Component):
     """Judge SACKs, NACKs and transport ACKs by what their QP has sent.
 
     Only what was sent can be acknowledged, and that is judged by the highest PSN ever sent: a
-    SACK that goes beyond it is ignored whole. An old SACK takes nothing back, but its bits above
+    SACK that goes beyond it is ignored whole. Where that was agreed upon, SACKs tell of the peer's
+    window; those of old ones count no more. An old SACK takes nothing back, but its bits above
     the acknowledged PSN are news. Marks, and NACKs of packets trimmed in the fabric, are news of
     the EV that they echo (docs/protocol.md, "Requester"). A response is taken each two cycles; an
     :class:`~mrcnic.hdl.descriptor.outcome.Acknowledgement` is offered six cycles after its SACK.
@@ -106,12 +107,17 @@ class AcknowledgementReceiver(wiring.Component):
         held_valid, held_free, cut = Signal(), Signal(), Signal(7)
         self._mask(m, held, held_valid, held_free, cut)
 
-        moved, progress = Signal(data.StructLayout({"cack": 1, "messages": 1})), self.progress
+        moved, progress = (
+            Signal(data.StructLayout({"cack": 1, "messages": 1, "mpr": 1})),
+            self.progress,
+        )
         m.d.comb += [
             progress.valid.eq(moved.as_value().any()),
             progress.qp.eq(response.qp),
             progress.cack.eq(Mux(moved.cack, response.psn, found.reached.cack)),
             progress.messages.eq(Mux(moved.messages, response.messages, found.reached.messages)),
+            progress.mpr.eq(response.mpr),
+            progress.mpr_moved.eq(moved.mpr),
             progress.cack_moved.eq(moved.cack),
             progress.messages_moved.eq(moved.messages),
         ]
@@ -152,6 +158,7 @@ class AcknowledgementReceiver(wiring.Component):
             m.d.comb += [
                 self.events.sack_stale.eq(found.cack_gain < 0),
                 moved.cack.eq(found.cack_gain > 0),
+                moved.mpr.eq(found.tells_window & (found.cack_gain >= 0)),
             ]
             m.d.sync += [
                 held_valid.eq(1),

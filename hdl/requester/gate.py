@@ -13,6 +13,12 @@ from .qp_memory import QpMemory
 
 __all__ = ["CREDIT_BITS", "Gate", "Spent", "Windows"]
 
+#: Width of counters of payload slots: they wrap, and their difference is at most 4,096.
+_SLOT_COUNT_BITS = 13
+
+#: A QP may hold so many times the payload slots that are free, as a power of two.
+_SHARE = 2
+
 #: Width of counters of congestion window credit: they wrap, and their difference stays below
 #: the window, which has 25 bits, and a packet.
 CREDIT_BITS = 26
@@ -28,12 +34,20 @@ class Spent(data.StructLayout):
         Writes with immediate sent.
     allocated
         Octets of credit taken, wrapping.
+    slots
+        Payload slots taken, wrapping.
     fresh : 1
-        Nothing was sent since the QP opened; ``allocated`` does not count.
+        Nothing was sent since the QP opened; ``allocated`` and ``slots`` do not count.
     """
 
     def __init__(self):
-        super().__init__({"next_psn": 24, "rqmsn": 16, "allocated": CREDIT_BITS, "fresh": 1})
+        super().__init__({
+            "next_psn": 24,
+            "rqmsn": 16,
+            "allocated": CREDIT_BITS,
+            "slots": _SLOT_COUNT_BITS,
+            "fresh": 1,
+        })
 
 
 class Windows(data.StructLayout):
@@ -49,8 +63,10 @@ class Windows(data.StructLayout):
         Nothing is under way: a packet may go whatever the congestion window.
     room : signed
         Padded payload octets that the congestion window has room for in one packet.
-    allocated
-        Octets of credit taken; good for fresh QPs, too.
+    share_open : 1
+        It may take another payload slot.
+    allocated, slots
+        Octets of credit, and payload slots, taken; good for fresh QPs, too.
     """
 
     def __init__(self):
@@ -60,7 +76,9 @@ class Windows(data.StructLayout):
             "immediate_open": 1,
             "empty": 1,
             "room": signed(CREDIT_BITS + 2),
+            "share_open": 1,
             "allocated": CREDIT_BITS,
+            "slots": _SLOT_COUNT_BITS,
         })
 
 
@@ -68,9 +86,15 @@ class Gate(wiring.Component):
     """Compare what a QP has sent with what has come back.
 
     The PSN window reaches to ``cack + 128 * mpr - 1``, or to ``cack + config.window - 1`` if that
-    is less (docs/protocol.md, "Windows"). Credit of the congestion window is held from
+    is less (docs/protocol.md, "Windows"), where ``mpr`` is what the QP's row says, or the last SACK
+    that told. Credit of the congestion window is held from
     allocation of a packet until it is retired: its UDP length and 40 octets (immediates not
     counted).
+
+    A QP without packets under way may always have a payload slot; any other no more than four times
+    as many as are free. So one QP that gets no answers leaves a fifth of the slots to the rest, and
+    any number of them leave some (dynamic thresholds, as in shared-memory switches: A. Choudhury,
+    E. Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
 
     Present ``qp`` first, ``spent`` a cycle later with ``look``; ``windows`` are there in the
     cycle after and stay. A retirement is taken each two cycles.
@@ -86,6 +110,8 @@ class Gate(wiring.Component):
         News.
     retired : ``In(stream.Signature(Retired(config)))``
         Packets that count no more.
+    occupied : ``In(range(slots + 1))``
+        Payload slots in use.
     credit : ``Out(StructLayout({"valid": 1, "index": ...}))``
         News: a QP has got credit back.
     qp, look, spent, windows
@@ -100,6 +126,7 @@ class Gate(wiring.Component):
             "progress": In(Progress(config)),
             "popped": In(Popped(config)),
             "retired": In(stream.Signature(Retired(config))),
+            "occupied": In(range(config.slots + 1)),
             "credit": Out(data.StructLayout({"valid": 1, "index": bits})),
             "qp": In(bits),
             "look": In(1),
@@ -110,24 +137,29 @@ class Gate(wiring.Component):
     def elaborate(self, platform):
         m = Module()
 
-        limits = self._limits(m)
+        limits, psns = self._limits(m), self._psns(m)
         cacks, immediates = self._copies(m)
         returned = self._returned(m)
 
         # Distances; the sums of two steps end in registers.
         distance = (self.spent.next_psn - cacks.value[0])[:24]
         under_way = (self.spent.rqmsn - immediates.value[0])[:16]
-        allocated = Mux(self.spent.fresh, returned, self.spent.allocated)
-        inflight = Signal(CREDIT_BITS)
-        m.d.comb += inflight.eq(allocated - returned)
+        allocated = Mux(self.spent.fresh, returned.octets, self.spent.allocated)
+        slots = Mux(self.spent.fresh, returned.slots, self.spent.slots)
+        inflight, held = Signal(CREDIT_BITS), Signal(_SLOT_COUNT_BITS)
+        m.d.comb += [inflight.eq(allocated - returned.octets), held.eq(slots - returned.slots)]
+        share = Signal(_SLOT_COUNT_BITS + _SHARE)
+        m.d.sync += share.eq((self.config.slots - self.occupied) << _SHARE)
         with m.If(self.look):
             m.d.sync += [
-                self.windows.psn_open.eq(distance <= limits.psns),
-                self.windows.psn_last.eq(distance >= limits.psns),
+                self.windows.psn_open.eq(distance <= psns),
+                self.windows.psn_last.eq(distance >= psns),
                 self.windows.immediate_open.eq(under_way < limits.immediates),
                 self.windows.empty.eq(inflight == 0),
                 self.windows.room.eq(limits.cwnd - inflight - OVERHEAD_OCTETS),
+                self.windows.share_open.eq((held == 0) | (held < share)),
                 self.windows.allocated.eq(allocated),
+                self.windows.slots.eq(slots),
             ]
 
         return m
@@ -135,22 +167,32 @@ class Gate(wiring.Component):
     def _limits(self, m):
         config, row = self.config, self.opened.row
         m.submodules.limits = limits = QpMemory(
-            data.StructLayout({"psns": 16, "immediates": 8, "cwnd": 25}), count=config.qps
+            data.StructLayout({"immediates": 8, "cwnd": 25}), count=config.qps
         )
-        psns = row.mpr << 7
         m.d.comb += [
             limits.index[0].eq(self.qp),
             limits.write.valid.eq(self.opened.valid),
             limits.write.index.eq(self.opened.qp),
-            limits.write.value.psns.eq(
-                Mux(psns == 0, 0, Mux(psns < config.window, psns, config.window) - 1)
-            ),
             limits.write.value.immediates.eq(
                 Mux(row.max_immediates < config.immediates, row.max_immediates, config.immediates)
             ),
             limits.write.value.cwnd.eq(row.cwnd),
         ]
         return limits.value[0]
+
+    def _psns(self, m):
+        """Return how far the PSN window reaches beyond cack: it may change all the time."""
+        config, opened, progress = self.config, self.opened, self.progress
+        m.submodules.psns = psns = QpMemory(16, count=config.qps)
+        most = config.window // 128
+        mpr = Mux(opened.valid, opened.row.mpr, progress.mpr)
+        m.d.comb += [
+            psns.index[0].eq(self.qp),
+            psns.write.valid.eq((progress.valid & progress.mpr_moved) | opened.valid),
+            psns.write.index.eq(Mux(opened.valid, opened.qp, progress.qp)),
+            psns.write.value.eq(Mux(mpr == 0, 0, (Mux(mpr < most, mpr, most) << 7) - 1)),
+        ]
+        return psns.value[0]
 
     def _copies(self, m):
         row = self.opened.row
@@ -170,7 +212,8 @@ class Gate(wiring.Component):
         return cacks, immediates
 
     def _returned(self, m):
-        m.submodules.returned = returned = QpMemory(CREDIT_BITS, count=self.config.qps, reads=2)
+        credit = data.StructLayout({"octets": CREDIT_BITS, "slots": _SLOT_COUNT_BITS})
+        m.submodules.returned = returned = QpMemory(credit, count=self.config.qps, reads=2)
         looked = Signal()
         qp, octets = self.retired.payload.qp, self.retired.payload.octets
         m.d.sync += looked.eq(self.retired.valid & ~looked & ~returned.clearing)
@@ -180,9 +223,10 @@ class Gate(wiring.Component):
             self.retired.ready.eq(looked),
             returned.write.valid.eq(self.retired.valid & looked),
             returned.write.index.eq(qp),
-            returned.write.value.eq(
-                returned.value[1] + (((octets + 3)[2:] << 2) + OVERHEAD_OCTETS)
+            returned.write.value.octets.eq(
+                returned.value[1].octets + (((octets + 3)[2:] << 2) + OVERHEAD_OCTETS)
             ),
+            returned.write.value.slots.eq(returned.value[1].slots + 1),
             self.credit.valid.eq(returned.write.valid),
             self.credit.index.eq(qp),
         ]

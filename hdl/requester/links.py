@@ -172,8 +172,10 @@ class Progress(data.StructLayout):
         Highest PSN before the first gap.
     messages : 24
         Messages that are done at the peer.
-    cack_moved, messages_moved : 1
-        Which of the two is new.
+    mpr : 8
+        The peer's window.
+    cack_moved, messages_moved, mpr_moved : 1
+        Which of them is new.
     """
 
     def __init__(self, config: NicConfig):
@@ -182,8 +184,10 @@ class Progress(data.StructLayout):
             "qp": index_bits(config.qps),
             "cack": 24,
             "messages": 24,
+            "mpr": 8,
             "cack_moved": 1,
             "messages_moved": 1,
+            "mpr_moved": 1,
         })
 
 

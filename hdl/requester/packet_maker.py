@@ -92,6 +92,7 @@ class PacketMaker(wiring.Component):
         m.d.comb += self.last.eq(left <= self.pmtu)
         m.d.comb += self.may_go.eq(
             windows.psn_open
+            & windows.share_open
             & (message.middle | ~immediate | windows.immediate_open)
             & (windows.empty | fits)
         )
@@ -121,6 +122,7 @@ class PacketMaker(wiring.Component):
             after.spent.next_psn.eq(message.spent.next_psn + 1),
             after.spent.rqmsn.eq(message.spent.rqmsn + (self.last & immediate)),
             after.spent.allocated.eq(windows.allocated + credit),
+            after.spent.slots.eq(windows.slots + 1),
             after.messages.eq(message.messages + self.last),
             after.middle.eq(~self.last),
             after.offset.eq(offset + self.pmtu),

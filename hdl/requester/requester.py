@@ -53,6 +53,8 @@ class Requester(wiring.Component):
     allocate, retired, failed, stopped
         To and from the retransmit buffer: packets to be sent; packets that hold no credit any
         more; QPs that it gave up; QPs that it is to forget until it gets a new row for them.
+    occupied : ``In(range(slots + 1))``
+        Payload slots in use there: no QP gets more than its share.
     responses : ``In(stream.Signature(RxDescriptor(config)))``
         SACKs, NACKs, transport ACKs.
     acknowledgement, nack, ev_events : streams of ``Acknowledgement``, ``NackNotice``, ``EvEvent``
@@ -80,6 +82,7 @@ class Requester(wiring.Component):
             "retired": In(stream.Signature(Retired(config))),
             "failed": In(stream.Signature(QpFailure(config))),
             "stopped": Out(stream.Signature(QpStop(config))),
+            "occupied": In(range(config.slots + 1)),
             "responses": In(stream.Signature(RxDescriptor(config))),
             "acknowledgement": Out(stream.Signature(Acknowledgement(config))),
             "nack": Out(stream.Signature(NackNotice(config))),
@@ -128,6 +131,7 @@ class Requester(wiring.Component):
             queue.qp.eq(segmenter.qp),
             queue.position.eq(segmenter.position),
             segmenter.request.eq(queue.request),
+            segmenter.occupied.eq(self.occupied),
             prober.settings.eq(self.settings),
             prober.now.eq(self.now),
         ]

@@ -27,6 +27,8 @@ class ComparedResponse(data.StructLayout):
         How far the QP had come.
     cack_gain, message_gain : 2, signed
         Whether its PSN, and its number of messages, are behind that (-1), the same, or ahead (1).
+    tells_window : 1
+        The window in it counts, if it is not an old one.
     sack_beyond, nack_beyond, ack_beyond : 1
         It tells of what was never sent.
     at : 24, signed
@@ -40,6 +42,7 @@ class ComparedResponse(data.StructLayout):
             "reached": ReachedPlace(),
             "cack_gain": signed(2),
             "message_gain": signed(2),
+            "tells_window": 1,
             "sack_beyond": 1,
             "nack_beyond": 1,
             "ack_beyond": 1,
@@ -83,7 +86,7 @@ class ResponseComparison(wiring.Component):
         m = Module()
 
         response, o = self.i.payload, self.o.payload
-        open_, number, sent, reached = self._memories(m, response.qp)
+        open_, own, sent, reached = self._memories(m, response.qp)
 
         # What was read is only good if nobody's life was written at the same time.
         looked, disturbed = Signal(), Signal()
@@ -97,7 +100,10 @@ class ResponseComparison(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += self.o.valid.eq(1)
             self._compare(m, sent, reached)
-            m.d.sync += o.known.eq(open_ & (number == response.dqp))
+            m.d.sync += [
+                o.known.eq(open_ & (own.qpn == response.dqp)),
+                o.tells_window.eq(own.dynamic_mpr & (response.mpr != 0)),
+            ]
         with m.If(self.life.valid & (self.life.qp == o.response.qp)):
             m.d.sync += o.known.eq(0)
 
@@ -122,10 +128,11 @@ class ResponseComparison(wiring.Component):
         ]
 
     def _memories(self, m, qp):
-        """Return whether the QP is open, its number, what it has sent, how far that has come."""
+        """Return whether the QP is open, its row, what it has sent, how far that has come."""
         qps = self.config.qps
         m.submodules.lives = lives = QpMemory(1, count=qps)
-        m.submodules.numbers = numbers = QpMemory(24, count=qps)
+        own = data.StructLayout({"qpn": 24, "dynamic_mpr": 1})
+        m.submodules.numbers = numbers = QpMemory(own, count=qps)
         m.submodules.sent = sent = QpMemory(SentPlace(), count=qps)
         m.submodules.reached = reached = QpMemory(ReachedPlace(), count=qps)
         opened = self.opened
@@ -137,7 +144,8 @@ class ResponseComparison(wiring.Component):
             lives.write.value.eq(self.life.life == Life.OPEN),
             numbers.write.valid.eq(opened.valid),
             numbers.write.index.eq(opened.qp),
-            numbers.write.value.eq(opened.row.qpn),
+            numbers.write.value.qpn.eq(opened.row.qpn),
+            numbers.write.value.dynamic_mpr.eq(opened.row.dynamic_mpr),
         ]
         write_places(m, sent, reached, self.sent, self.progress, opened)
 

@@ -32,7 +32,7 @@ class Response(data.StructLayout):
         PSN below ``base``.
     at_cack : 24
         Bit of the PSN after ``cack``, signed.
-    mark, probe, probe_id : of the SACK
+    mark, mpr, probe, probe_id : of the SACK
     entropy : 32
         EV that the SACK or NACK is about.
     trigger : 24
@@ -57,6 +57,7 @@ class Response(data.StructLayout):
             "below": 24,
             "at_cack": 24,
             "mark": 2,
+            "mpr": 8,
             "entropy": 32,
             "probe": 1,
             "probe_id": 16,
@@ -127,6 +128,7 @@ class ResponseReader(wiring.Component):
                 response.any.eq(seth.sack_bitmap.any()),
                 response.at_cack.eq(1 - seth.sack_offset.as_signed()),
                 response.mark.eq(seth.mark),
+                response.mpr.eq(seth.mpr),
                 response.entropy.eq(
                     Mux(packet.opcode == Opcode.NACK, body.nack.entropy, seth.entropy)
                 ),

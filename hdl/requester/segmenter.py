@@ -55,6 +55,8 @@ class Segmenter(wiring.Component):
         News.
     retired : ``In(stream.Signature(Retired(config)))``
         Packets that count no more.
+    occupied : ``In(range(slots + 1))``
+        Payload slots in use.
     qp, position, request
         Reading the send queue: the request comes a cycle later.
     o : ``Out(stream.Signature(AllocateRequest(config)))``
@@ -72,6 +74,7 @@ class Segmenter(wiring.Component):
             "progress": In(Progress(config)),
             "popped": In(Popped(config)),
             "retired": In(stream.Signature(Retired(config))),
+            "occupied": In(range(config.slots + 1)),
             "qp": Out(index_bits(config.qps)),
             "position": Out(position_bits(config)),
             "request": In(QueuedRequest()),
@@ -103,6 +106,7 @@ class Segmenter(wiring.Component):
             gate.opened.eq(self.opened),
             gate.progress.eq(self.progress),
             gate.popped.eq(self.popped),
+            gate.occupied.eq(self.occupied),
             gate.spent.eq(messages.value[0].spent),
             asleep.news[0].eq(gate.credit),
         ]
@@ -233,7 +237,9 @@ class Segmenter(wiring.Component):
             pending.add[0].index.eq(self.pushed.qp),
             pending.add[2].valid.eq(self.life.valid),
             pending.add[2].index.eq(self.life.qp),
-            asleep.news[1].valid.eq(self.progress.valid & self.progress.cack_moved),
+            asleep.news[1].valid.eq(
+                self.progress.valid & (self.progress.cack_moved | self.progress.mpr_moved)
+            ),
             asleep.news[1].index.eq(self.progress.qp),
             asleep.news[2].valid.eq(self.popped.valid & self.popped.immediates_moved),
             asleep.news[2].index.eq(self.popped.qp),

@@ -26,6 +26,7 @@ class QpRow(data.StructLayout):
         super().__init__({
             "active": 1,
             "trim_nack": 1,
+            "dynamic_mpr": 1,
             "qpn": 24,
             "remote_qpn": 24,
             "domain": 16,

@@ -1,6 +1,6 @@
 """SACKs: what has arrived, in 64 bits."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -238,6 +238,7 @@ class SackBuilder(wiring.Component):
             seth.spdcid.eq(self.qp_row.qpn),
             seth.dpdcid.eq(self.qp_row.remote_qpn),
             seth.cack_psn.eq(cack),
+            seth.mpr.eq(Mux(self.qp_row.dynamic_mpr, min(self.config.window // 128, 255), 0)),
             seth.sack_offset.eq(base - cack),
             seth.sack_bitmap.eq(bitmap),
             cc_state.tx_timestamp.eq(cause.tx_timestamp),

@@ -12,6 +12,9 @@ __all__ = ["FirstFlight", "flight_packets"]
 #: an immediate.
 _HEADERS = 40 + 8 + 12 + 4 + 4 + 16 + 4 + 4
 
+#: A QP may hold so many times the payload slots that are free.
+_SHARE = 4
+
 #: All first flights together are to have left before the first answer, also where one leaf is all
 #: of the way, and one port works: there and back takes 2 us.
 _BUDGET_NS = 1200
@@ -25,7 +28,7 @@ def flight_packets(config: NicConfig, *, qps: int, mtu: int, cwnd: int, mpr: int
         min(
             cwnd // (mtu + _HEADERS),
             octets // (qps * (mtu + _HEADERS)),
-            config.slots // qps,
+            _SHARE * config.slots // (_SHARE * qps + 1),
             mpr * 128,
         ),
     )

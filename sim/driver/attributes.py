@@ -119,6 +119,8 @@ class QpAttributes:
         Protection domain.
     trim_nack : :class:`bool`
         Whether both ends report trimmed packets.
+    dynamic_mpr : :class:`bool`
+        Whether both ends tell their windows in SACKs; ``mpr`` is then only that of the start.
     """
 
     qpn: int
@@ -139,6 +141,7 @@ class QpAttributes:
     exponential_count: int = 7
     domain: int = 0
     trim_nack: bool = True
+    dynamic_mpr: bool = False
 
     def check(self, config: NicConfig):
         """Refuse what the NIC cannot do.
@@ -179,6 +182,7 @@ class QpAttributes:
             "mpr": min(self.mpr, config.window // 128),
             "mtu_code": (self.mtu // 256).bit_length() - 1,
             "trim_nack": int(self.trim_nack),
+            "dynamic_mpr": int(self.dynamic_mpr),
             "ipv4": int(self.ipv4),
             **(self.carrier.fields if self.carrier else {}),
         }

@@ -62,6 +62,8 @@ class QueuePair:
         Later sends that must be exceeded before a hole counts as lost.
     sack_threshold : :class:`int`
         Octets after which a SACK goes out unasked.
+    dynamic_mpr : :class:`bool`
+        SACKs tell of the responder's window, which may change.
     trim_nack : :class:`bool`
         Both ends tell each other of trimmed packets.
     """
@@ -82,6 +84,7 @@ class QueuePair:
     reorder_packets: int = 3
     sack_threshold: int = 16384
     trim_nack: bool = True
+    dynamic_mpr: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +143,7 @@ class Sack:
     trigger_resent: bool = False
     ooo_count: int = 0
     rcvd_units: int = 0
+    mpr: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

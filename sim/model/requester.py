@@ -49,6 +49,8 @@ class Requester:
     ----------
     completions : list of (:class:`int`, :class:`str`)
         Identifier and status of each work request that has ended, in order.
+    window : :class:`int`
+        PSNs that the peer lets be under way.
     resends : :class:`int`
         Packets sent again.
     in_flight_octets : :class:`int`
@@ -58,6 +60,7 @@ class Requester:
     def __init__(self, qp: QueuePair, spray: Spray):
         self.qp = qp
         self.spray = spray
+        self.window = qp.window
         self.next_psn = qp.tx_psn
         self.cack = psn_add(qp.tx_psn, -1)
         #: By PSN, in the order of sending: the oldest first.
@@ -218,7 +221,7 @@ class Requester:
         packet = self._packets[0]
         in_flight = self.in_flight_octets
         return (
-            psn_difference(self.next_psn, self.cack) < self.qp.window
+            psn_difference(self.next_psn, self.cack) < self.window
             and (not in_flight or in_flight + self._nominal(packet) <= self.qp.cwnd)
             and (packet.immediate is None or len(self._immediate_psns) < self.qp.max_immediates)
         )
@@ -286,6 +289,8 @@ class Requester:
         while bitmap:
             self._acknowledge(psn_add(base, bitmap.bit_length() - 1))
             bitmap ^= 1 << bitmap.bit_length() - 1
+        if self.qp.dynamic_mpr and sack.mpr and psn_difference(sack.cack, self.cack) >= 0:
+            self.window = 128 * sack.mpr
         if psn_difference(sack.cack, self.cack) > 0:
             self.cack = sack.cack
             self._retries = 0

@@ -136,6 +136,7 @@ class Responder:
             probe_id=probe_id,
             trigger_resent=probe_id is None and trigger.resent,
             ooo_count=len(self.received),
+            mpr=min(self.qp.window // 128, 255) if self.qp.dynamic_mpr else 0,
             rcvd_units=-(-self._rcvd_octets // 256) % PSN_MODULUS,
         )
 

@@ -10,7 +10,8 @@ from mrcnic.hdl.config import PRESETS
 from mrcnic.hdl.requester.requester import Requester
 from mrcnic.hdl.wire.opcodes import Opcode
 
-TINY = PRESETS["tiny"]
+#: The retransmit buffer of the bench is never short of slots, unless ``occupied`` says so.
+TINY = PRESETS["tiny"].override(slots=64)
 
 INPUTS = ("i", "retired", "failed", "responses", "table")
 OUTPUTS = (

@@ -33,6 +33,26 @@ def test_edge_of_the_psn_window(start):
     bench.run(scenario)
 
 
+@pytest.mark.parametrize("dynamic", [0, 1])
+def test_the_peer_changes_its_window(dynamic):
+    """Where that was agreed upon; SACKs of old count no more, and 0 says nothing."""
+    bench = Bench(TINY.override(window=512, slots=256))
+    counts = []
+
+    async def scenario(ctx):
+        await bench.open(ctx, 1, mpr=1, dynamic_mpr=dynamic)
+        bench.request(1, octets=900 * 256)
+        await ticks(ctx, 450)
+        for cack, mpr in ((0x0FF, 2), (0x0FF, 0), (0x100, 1), (0x0FF, 4), (0x100, 255)):
+            bench.sack(1, cack, mpr=mpr)
+            await ticks(ctx, 800)
+            counts.append(len(bench.log["allocate"]))
+
+    bench.run(scenario)
+    # 1 PSN short of the window, as everywhere.
+    assert counts == ([255, 255, 255, 255, 512] if dynamic else [127, 127, 128, 128, 128])
+
+
 def test_the_window_is_no_wider_than_ours():
     """MPR may be larger than the scoreboard."""
     bench = Bench()
@@ -44,6 +64,55 @@ def test_the_window_is_no_wider_than_ours():
 
     bench.run(scenario)
     assert len(bench.payloads("allocate")) == TINY.window - 1
+
+
+def test_share_of_the_slots():
+    """Four times as many as are free, by the last one of them; the first one in any case."""
+    bench = Bench()
+    counts = []
+
+    async def scenario(ctx):
+        await bench.open(ctx, 1)
+        await bench.open(ctx, 2)
+        bench.request(1, octets=100 * 256)
+        ctx.set(bench.dut.occupied, TINY.slots - 1)
+        await ticks(ctx, 60)
+        counts.append(len(bench.log["allocate"]))  # 4
+        bench.retire(1, 256)
+        await ticks(ctx, 60)
+        counts.append(len(bench.log["allocate"]))  # one for one
+        ctx.set(bench.dut.occupied, TINY.slots - 2)
+        await ticks(ctx, 60)
+        counts.append(len(bench.log["allocate"]))  # it sleeps until it hears of itself,
+        bench.retire(1, 256)
+        await ticks(ctx, 60)
+        counts.append(len(bench.log["allocate"]))  # and then takes the four more
+        # With none left: one packet of whoever has none, which has to wait for a slot.
+        ctx.set(bench.dut.occupied, TINY.slots)
+        bench.request(2, octets=100 * 256)
+        await ticks(ctx, 60)
+        counts.append(len(bench.log["allocate"]))
+
+    bench.run(scenario)
+    assert counts == [4, 5, 5, 10, 11]
+    assert bench.payloads("allocate")[-1].qp == 2
+
+
+def test_a_new_life_has_its_share():
+    """Slots that were never retired count no more."""
+    bench = Bench()
+
+    async def scenario(ctx):
+        await bench.open(ctx, 1)
+        ctx.set(bench.dut.occupied, TINY.slots - 1)
+        bench.request(1, octets=100 * 256)
+        await ticks(ctx, 60)
+        await bench.open(ctx, 1)
+        bench.request(1, octets=100 * 256)
+        await ticks(ctx, 60)
+
+    bench.run(scenario)
+    assert len(bench.log["allocate"]) == 8
 
 
 def test_congestion_window():

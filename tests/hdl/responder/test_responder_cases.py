@@ -129,6 +129,16 @@ def test_the_highest_psn_is_shown(ahead):
     assert sack.shown == {0x100 + ahead}
 
 
+@pytest.mark.parametrize("dynamic", [0, 1])
+def test_the_window_is_told_where_that_was_agreed(dynamic):
+    async def script(bench):
+        await bench.set_up(qp_row(dynamic_mpr=dynamic))
+        await bench.send(write(0x100, ack_request=1))
+        await bench.settle()
+
+    assert [sack.mpr for sack in run(script).of(Opcode.SACK)] == [dynamic * WINDOW // 128]
+
+
 def test_no_mark_is_lost_while_a_sack_is_made():
     """Whenever the marked packet comes after the one whose SACK is being made."""
 

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrcnic.sim.model.messages import Ack, Nack, Probe, QueuePair, Sack, Verdict, WorkRequest, Write
+from mrcnic.sim.model.messages import (
+    Ack,
+    Mark,
+    Nack,
+    Probe,
+    QueuePair,
+    Sack,
+    Verdict,
+    WorkRequest,
+    Write,
+)
 from mrcnic.sim.model.requester import Requester
 from mrcnic.sim.model.responder import Responder
 from mrcnic.sim.model.spray import Spray
@@ -186,6 +196,22 @@ def test_a_path_that_is_well_again_comes_back():
     channel = Channel(lose=lose, probing={"delay_ns": 10_000, "timeout_ns": 20_000})
     transfer(channel, [1500 * 256])
     assert {ev for now, ev in sent if now > 250_000} == {0, 1, 2, 3, 4, 5, 6, 7}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_the_peer_changes_its_window(dynamic):
+    requester = Requester(
+        QueuePair(qpn=1, remote_qpn=2, window=128, dynamic_mpr=dynamic, tx_psn=1),
+        Spray(PLANES, rng=random.Random(1)),
+    )
+    told = []
+    for cack, mpr in ((0, 2), (0, 0), (-1, 4)):
+        cack %= 2**24
+        requester.on_sack(
+            Sack(cack=cack, offset=1, bitmap=0, mark=Mark.NONE, ev_index=0, sent_ns=0, mpr=mpr), 0
+        )
+        told.append(requester.window)
+    assert told == ([256, 256, 256] if dynamic else [128, 128, 128])
 
 
 @pytest.mark.parametrize(("last_hop", "reason"), [(False, 1), (True, 2)])
