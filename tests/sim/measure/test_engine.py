@@ -13,7 +13,7 @@ CYCLES = {
     "spray": {
         "pick": (7, 3, 1), "port down": (5,), "receive clock stops": (47,),
     },
-    "requester": {"requester": (4, 3, 3), "SACK to requester": (5, 2, 2)},
+    "requester": {"requester": (4, 3, 3), "SACK to requester": (6, 2, 2)},
     "retransmit": {"retransmit": (10, 2, 2), "SACK to scoreboard": (0, 2, 2)},
     "responder": {"responder": (9, 3, 3)},
 }  # fmt: skip
