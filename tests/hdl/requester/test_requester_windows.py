@@ -11,7 +11,7 @@ MOST = (1 << 25) - 1
 
 @pytest.mark.parametrize("start", [0x000100, 0xFFFF80])
 def test_edge_of_the_psn_window(start):
-    """cack + MPR - 1 is sent, and asks for an acknowledgement; cack + MPR is not."""
+    """B059: cack + MPR - 1 is sent, and asks for an acknowledgement; cack + MPR is not."""
     bench = Bench()
     cack = psn_add(start, -1)
 
