@@ -273,6 +273,7 @@ class Nic(wiring.Component):
         connect(m, self._spray.watch, health.watch)
         connect(m, self._spray.link_watch, health.link_watch)
         connect(m, health.link_cleared, self._spray.link_cleared)
+        connect(m, self._spray.rests, health.rests)
         connect(m, self._requester.probe_answers, health.answers)
         connect(m, health.remote_masks, self._spray.remote_mask)
         connect(m, flipped(self.probe_request), health.probe_request)

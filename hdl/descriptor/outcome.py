@@ -20,6 +20,7 @@ __all__ = [
     "QpFailure",
     "QpStop",
     "RemoteMask",
+    "RestRequest",
     "Retired",
     "Status",
 ]
@@ -225,6 +226,19 @@ class RemoteMask(data.StructLayout):
 
     def __init__(self, config: NicConfig):
         super().__init__({"peer": index_bits(config.peers), "mask": config.lanes})
+
+
+class RestRequest(data.StructLayout):
+    """A plane is to rest for a remote NIC: most paths of a QP have failed there.
+
+    Members
+    -------
+    peer : row of the remote NIC
+    plane : which one
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({"peer": index_bits(config.peers), "plane": index_bits(config.lanes)})
 
 
 class EvProbeResult(data.StructLayout):

@@ -114,6 +114,9 @@ class Settings(data.StructLayout):
         A link is masked at so many losses.
     link_window : 24
         Ticks after which a loss may be forgotten; after twice as many it is.
+    rest_window : 24
+        A plane rests for a remote NIC when three quarters of a QP's active EVs have failed within
+        so many ticks; 0: never.
     """
 
     def __init__(self, config: NicConfig):
@@ -149,6 +152,7 @@ class Settings(data.StructLayout):
             "link_inference": 1,
             "link_threshold": 3,
             "link_window": NOW_BITS,
+            "rest_window": NOW_BITS,
         })
 
 

@@ -10,7 +10,7 @@ from mrcnic.hdl.descriptor.outwards import EvProbeRequest
 from mrcnic.hdl.descriptor.settings import Settings
 from mrcnic.hdl.descriptor.sizes import NOW_BITS
 
-from .links import LINK_PROBE, EndpointSend, Operation, ProbeEcho
+from .links import RECOVERY_PROBE, EndpointSend, Operation, ProbeEcho
 
 __all__ = ["EvProber"]
 
@@ -90,7 +90,7 @@ class EvProber(wiring.Component):
                 & (self.echo.identifier == number)
             ),
             self.events.probe_answer_unknown.eq(
-                self.echo.valid & ~back & ((self.echo.identifier & LINK_PROBE) == 0)
+                self.echo.valid & ~back & ((self.echo.identifier & RECOVERY_PROBE) == 0)
             ),
         ]
         with m.If(waiting & (back | (waited > self.settings.probe_timeout))):

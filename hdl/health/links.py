@@ -5,26 +5,33 @@ from amaranth.lib import data, enum
 from mrcnic.hdl import rows
 from mrcnic.hdl.config import NicConfig
 from mrcnic.hdl.descriptor.inwards import RxEndpoint
+from mrcnic.hdl.descriptor.outcome import LINKS
 from mrcnic.hdl.descriptor.sizes import index_bits
 from mrcnic.hdl.wire.layout import HeaderLayout
 
 __all__ = [
     "ENDPOINT_QP",
-    "LINK_PROBE",
+    "RECOVERY_PROBE",
+    "RESTS",
     "Confirmation",
     "EndpointSend",
     "FoundEndpoint",
     "Operation",
     "PeerWrite",
     "ProbeEcho",
+    "ProbeWatch",
+    "Proven",
     "StatusNotice",
 ]
 
 #: QPN of endpoint packets.
 ENDPOINT_QP = 2
 
-#: Set in identifiers of probes of links, and clear in those of probes that the host asks for.
-LINK_PROBE = 0x8000
+#: Planes that may rest at a time, each for a remote NIC.
+RESTS = 16
+
+#: Set in identifiers of probes of links and planes, clear in those that the host asks for.
+RECOVERY_PROBE = 0x8000
 
 
 class Operation(enum.Enum, shape=2):
@@ -94,6 +101,39 @@ class FoundEndpoint(data.StructLayout):
             "own": 1,
             "known": 1,
             "peer": index_bits(config.peers),
+        })
+
+
+class ProbeWatch(data.StructLayout):
+    """A link or a plane is to be probed, until three answers in a row have come.
+
+    Members
+    -------
+    place : 0 to LINKS + RESTS - 1
+        Number of the link, or, from ``LINKS`` on, of the rest of a plane.
+    peer, plane : which remote NIC answers, and by which port
+    fixed, ev : 1, 32
+        With this EV; otherwise with one of that plane by chance.
+    """
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "place": range(LINKS + RESTS),
+            "peer": index_bits(config.peers),
+            "plane": index_bits(config.lanes),
+            "fixed": 1,
+            "ev": 32,
+        })
+
+
+class Proven(data.StructLayout):
+    """Three answers have come; as in :class:`ProbeWatch`."""
+
+    def __init__(self, config: NicConfig):
+        super().__init__({
+            "place": range(LINKS + RESTS),
+            "peer": index_bits(config.peers),
+            "plane": index_bits(config.lanes),
         })
 
 

@@ -1,6 +1,6 @@
 """The room: paths, ports and remote NICs, and what is known of them."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -14,6 +14,7 @@ from mrcnic.hdl.descriptor.outcome import (
     LinkWatch,
     ProbeAnswer,
     RemoteMask,
+    RestRequest,
 )
 from mrcnic.hdl.descriptor.outwards import EvProbeRequest, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.settings import Settings, TableWrite
@@ -25,12 +26,13 @@ from mrcnic.hdl.rows import Table
 from .endpoint_desk import EndpointDesk
 from .endpoint_sender import EndpointSender
 from .ev_prober import EvProber
-from .link_prober import LinkProber
-from .links import EndpointSend, Operation
+from .links import EndpointSend, Operation, ProbeWatch
 from .loop_prober import LoopProber
 from .peer_finder import PeerFinder
+from .plane_rest import PlaneRest
 from .port_status import PortStatus
 from .prober import PathProber
+from .recovery_prober import RecoveryProber
 
 __all__ = ["PathHealth"]
 
@@ -67,6 +69,8 @@ class PathHealth(wiring.Component):
         Paths that the host wants to be probed, and what came of it.
     link_watch, link_cleared : streams of ``LinkWatch`` and ``range(LINKS)``
         Links that are masked, and those that work.
+    rests : ``In(stream.Signature(RestRequest(config)))``
+        Planes that are to rest; they are left out of ``remote_masks``.
     table : ``In(stream.Signature(TableWrite()))``
         Rows.
     settings : ``In(Settings(config))``
@@ -85,9 +89,10 @@ class PathHealth(wiring.Component):
         self._desk = EndpointDesk(config)
         self._status = PortStatus(config)
         self._ev_prober = EvProber(config)
-        self._link_prober = LinkProber(config)
+        self._recovery = RecoveryProber(config)
+        self._rest = PlaneRest(config)
         self._counting = (
-            self._prober, self._desk, self._status, self._ev_prober, self._link_prober
+            self._prober, self._desk, self._status, self._ev_prober, self._recovery, self._rest
         )  # fmt: skip
         names = [name for part in self._counting for name, _ in part.events.shape()]
         names += [f"loop_probe_lost_{p}" for p in range(config.lanes)]
@@ -103,6 +108,7 @@ class PathHealth(wiring.Component):
             "probe_result": Out(stream.Signature(EvProbeResult(config))),
             "link_watch": In(stream.Signature(LinkWatch(config))),
             "link_cleared": Out(stream.Signature(range(LINKS))),
+            "rests": In(stream.Signature(RestRequest(config))),
             "table": In(stream.Signature(TableWrite())),
             "settings": In(Settings(config)),
             "now": In(NOW_BITS),
@@ -120,25 +126,27 @@ class PathHealth(wiring.Component):
         m.submodules.desk = desk = self._desk
         m.submodules.status = status = self._status
         m.submodules.ev_prober = ev_prober = self._ev_prober
-        m.submodules.link_prober = link_prober = self._link_prober
+        m.submodules.recovery = recovery = self._recovery
+        m.submodules.rest = rest = self._rest
         m.submodules.finder = finder = PeerFinder(config)
         m.submodules.sender = sender = EndpointSender(config)
-        for part in (prober, status, ev_prober, link_prober, finder, sender):
+        for part in (prober, status, ev_prober, recovery, finder, sender):
             m.d.comb += part.settings.eq(self.settings)
-        for part in (prober, status, ev_prober, link_prober):
+        for part in (prober, status, ev_prober, recovery):
             m.d.comb += part.now.eq(self.now)
-        for part in (prober, status, link_prober, desk):
+        for part in (prober, status, recovery, desk):
             m.d.comb += part.port_up.eq(self.port_up)
         for part in self._counting:
             m.d.comb += [self.events[name].eq(part.events[name]) for name, _ in part.events.shape()]
 
         for name in ("watch", "answers", "probes", "ev_events"):
             self._expose(m, getattr(prober, name), getattr(self, name))
-        self._expose(m, status.remote_masks, self.remote_masks)
+        connect(m, status.remote_masks, rest.i)
+        self._expose(m, rest.o, self.remote_masks)
+        self._expose(m, rest.rests, self.rests)
         self._expose(m, ev_prober.i, self.probe_request)
         self._expose(m, ev_prober.o, self.probe_result)
-        self._expose(m, link_prober.watch, self.link_watch)
-        self._expose(m, link_prober.cleared, self.link_cleared)
+        self._watch(m, recovery, rest)
 
         # Endpoint packets: in, looked at, and out.
         m.submodules.inputs = inputs = StreamArbiter(RxEndpoint(config), inputs=config.lanes)
@@ -149,8 +157,8 @@ class PathHealth(wiring.Component):
         connect(m, finder.o, desk.i)
         connect(m, desk.notices, status.notices)
         connect(m, desk.confirmations, status.confirmations)
-        m.d.comb += [ev_prober.echo.eq(desk.echo), link_prober.echo.eq(desk.echo)]
-        sources = (desk.replies, status.sends, ev_prober.sends, link_prober.sends)
+        m.d.comb += [ev_prober.echo.eq(desk.echo), recovery.echo.eq(desk.echo)]
+        sources = (desk.replies, status.sends, ev_prober.sends, recovery.sends)
         m.submodules.sends = sends = StreamArbiter(
             EndpointSend(config), inputs=len(sources) + config.lanes
         )
@@ -166,6 +174,28 @@ class PathHealth(wiring.Component):
     def _expose(m, inner, outer):
         """Let ``outer``, of the signature of ``inner``, stand for it."""
         connect(m, inner, flipped(outer))
+
+    def _watch(self, m, recovery, rest):
+        """Have links and planes probed; tell each side of its own."""
+        m.submodules.watches = watches = StreamArbiter(ProbeWatch(self.config), inputs=2)
+        link, watch = self.link_watch, watches.i[0]
+        connect(m, rest.watch, watches.i[1])
+        connect(m, watches.o, recovery.watch)
+        proven = recovery.proven
+        is_link = proven.payload.place < LINKS
+        m.d.comb += [
+            watch.valid.eq(link.valid),
+            link.ready.eq(watch.ready),
+            watch.payload.place.eq(link.payload.link),
+            watch.payload.fixed.eq(1),
+            self.link_cleared.valid.eq(proven.valid & is_link),
+            self.link_cleared.payload.eq(proven.payload.place),
+            rest.ended.valid.eq(proven.valid & ~is_link),
+            rest.ended.payload.eq(proven.payload),
+            proven.ready.eq(Mux(is_link, self.link_cleared.ready, rest.ended.ready)),
+        ]
+        for name in ("peer", "plane", "ev"):
+            m.d.comb += watch.payload[name].eq(link.payload[name])
 
     def _prove_ports(self, m, echo, sends):
         for p, i in enumerate(sends):

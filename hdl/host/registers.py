@@ -236,6 +236,15 @@ def _settings():
             "A loss is forgotten one to two times so many ticks after the last one on its link.",
             ticks(1_000_000),
         ),
+        (
+            "rest_window",
+            24,
+            (
+                "A plane rests for a remote NIC when three quarters of a QP's active EVs have "
+                "failed there within so many ticks, until probes have come back; 0: never."
+            ),
+            ticks(1_000_000),
+        ),
     )
 
 

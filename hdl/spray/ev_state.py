@@ -67,6 +67,8 @@ class EvState(wiring.Component):
         For START, in the third.
     hits : ``Out(Hits())``
         What the target was, in the third; nothing if it is not here.
+    places : ``Out``
+        How many should be active here, in the third; 0 if the target is not here.
     tier : ``Out(Tier)``
         Where the EV comes from, in the third.
     restored : ``Out(1)``
@@ -88,6 +90,7 @@ class EvState(wiring.Component):
             "enough": In(1),
             "profile": In(ProfileRow(config)),
             "hits": Out(Hits()),
+            "places": Out(range(config.evs_per_plane + 1)),
             "tier": Out(Tier),
             "restored": Out(1),
             "local": Out(index_bits(config.evs_per_plane)),
@@ -175,6 +178,7 @@ class EvState(wiring.Component):
         operation = stage.operation
         m.d.comb += [
             self.hits.eq(case.hits),
+            self.places.eq(Mux(stage.here, case.row.places, 0)),
             change.operation.eq(operation),
             change.enough.eq(self.enough),
             change.case.eq(case),

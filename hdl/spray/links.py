@@ -190,6 +190,7 @@ class Outcome(data.StructLayout):
         Probes of the target that had been answered.
     enough : 1
         With this operation, if it tells of an answer, there are enough of them.
+    places : how many EVs should be active in the target's plane
     """
 
     def __init__(self, config: NicConfig):
@@ -199,6 +200,7 @@ class Outcome(data.StructLayout):
             "hits": Hits(),
             "good_answers": 3,
             "enough": 1,
+            "places": range(config.evs_per_plane + 1),
         })
 
 

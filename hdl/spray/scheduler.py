@@ -1,5 +1,8 @@
 """Picks and all else that is done to EV states, in turn."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -155,6 +158,7 @@ class Scheduler(wiring.Component):
             self.outcome.hits.eq(hits),
             self.outcome.good_answers.eq(counts.count),
             self.outcome.enough.eq(counts.enough),
+            self.outcome.places.eq(reduce(or_, (state.places for state in states))),
         ]
         m.d.comb += self.restored.eq(Cat(state.restored for state in states).any())
         return m

@@ -5,7 +5,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from mrcnic.hdl.config import NicConfig
-from mrcnic.hdl.descriptor.outcome import LINKS, EvEvent, EvWatch, LinkWatch, RemoteMask
+from mrcnic.hdl.descriptor.outcome import (
+    LINKS,
+    EvEvent,
+    EvWatch,
+    LinkWatch,
+    RemoteMask,
+    RestRequest,
+)
 from mrcnic.hdl.descriptor.outwards import Picked, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.paths import EvAnswer, EvNews, EvQuery
 from mrcnic.hdl.descriptor.settings import Settings, TableWrite
@@ -18,6 +25,7 @@ from .event_filter import EventFilter
 from .link_inference import LinkInference
 from .links import Operation
 from .loader import Loader
+from .plane_watch import PlaneWatch
 from .reporter import Reporter
 from .scheduler import Scheduler
 from .watch_queue import WatchQueue
@@ -62,6 +70,9 @@ class Sprayer(wiring.Component):
         Links that are masked, for those who probe them.
     link_cleared : ``In(stream.Signature(range(LINKS)))``
         Links that work again. Always ready.
+    rests : ``Out(stream.Signature(RestRequest(config)))``
+        Planes that are to rest for a remote NIC; whoever hears of it leaves them out of
+        ``remote_mask``.
     settings : ``In(Settings(config))``
     now : ``In(NOW_BITS)``
     remote_mask : ``In(stream.Signature(RemoteMask(config)))``
@@ -103,6 +114,7 @@ class Sprayer(wiring.Component):
             "watch": Out(stream.Signature(EvWatch(config))),
             "link_watch": Out(stream.Signature(LinkWatch(config))),
             "link_cleared": In(stream.Signature(range(LINKS))),
+            "rests": Out(stream.Signature(RestRequest(config))),
             "settings": In(Settings(config)),
             "now": In(NOW_BITS),
             "remote_mask": In(stream.Signature(RemoteMask(config))),
@@ -125,6 +137,7 @@ class Sprayer(wiring.Component):
         m.submodules.loader = loader = Loader(config)
         m.submodules.reporter = reporter = Reporter(config)
         m.submodules.inference = inference = self._inference
+        m.submodules.plane_watch = plane_watch = PlaneWatch(config)
         m.submodules.watch_queue = watched = WatchQueue(EvWatch(config))
         m.submodules.events = heard = StreamArbiter(EvEvent(config), inputs=2)
 
@@ -139,6 +152,7 @@ class Sprayer(wiring.Component):
         connect(m, inference.watch, flipped(self.link_watch))
         connect(m, flipped(self.link_cleared), inference.cleared)
         connect(m, watched.o, flipped(self.watch))
+        connect(m, plane_watch.rests, flipped(self.rests))
         connect(m, reporter.news, flipped(self.news))
         connect(m, flipped(self.query), reporter.query)
         connect(m, reporter.answer, flipped(self.answer))
@@ -179,6 +193,12 @@ class Sprayer(wiring.Component):
             dispatcher.placed.eq(scheduler.placed),
             dispatcher.qp.eq(scheduler.placed_qp),
             reporter.outcome.eq(scheduler.outcome),
+            plane_watch.outcome.eq(scheduler.outcome),
+            plane_watch.settings.eq(self.settings),
+            plane_watch.now.eq(self.now),
+            plane_watch.peer_valid.eq(loader.peer_write.valid),
+            plane_watch.peer_qp.eq(loader.peer_write.qp),
+            plane_watch.peer.eq(loader.peer),
             watched.valid.eq(reporter.failed),
             watched.i.qp.eq(reporter.failure.qp),
             watched.i.ev_index.eq(reporter.failure.ev_index),
