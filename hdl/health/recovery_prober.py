@@ -100,7 +100,7 @@ class RecoveryProber(wiring.Component):
             "fixed": 1,
             "ev": 32,
         })
-        m.submodules.rows = rows = DeepMemory(layout, depth=_PLACES)
+        m.submodules.watched = rows = DeepMemory(layout, depth=_PLACES)
         m.submodules.answers = answers = SyncFIFOBuffered(width=15, depth=_ANSWERS_WAITING)
         m.d.comb += [
             answers.w_data.eq(self.echo.identifier),

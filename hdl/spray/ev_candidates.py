@@ -1,12 +1,12 @@
 """Which EVs come into question."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from mrcnic.hdl.config import NicConfig
 
-from .ev_row import EvCase, EvRow, Hits, Tier
+from .ev_row import TIERS, EvCase, EvRow, Hits, Tier
 from .ev_search import group_count, grouped
 
 __all__ = ["EvCandidates"]
@@ -37,12 +37,12 @@ class EvCandidates(wiring.Component):
         EVs that take a masked link; no tier of GOOD or SKIP ones has them but MASKED and SAME.
     case : ``Out(EvCase(config))``
         What was found.
-    tier : ``Out(Tier)``
-        The best that has an EV.
+    tier : ``Out(TIERS)``
+        The best that has an EV, a bit for each :class:`~.ev_row.Tier`; none, if none has.
     mask, skip : ``Out(evs_per_plane)``
         EVs of the tier; SKIP EVs whose turn is to come.
-    mask_groups, skip_groups : ``Out``
-        The same by :func:`~.ev_search.grouped`.
+    mask_groups, skip_groups : ``Out(groups).array(TIERS)``, ``Out(groups)``
+        Groups of these by :func:`~.ev_search.grouped`, the former of every tier.
     """
 
     def __init__(self, config: NicConfig):
@@ -56,9 +56,9 @@ class EvCandidates(wiring.Component):
             "target": In(evs),
             "masked": In(evs),
             "case": Out(EvCase(config)),
-            "tier": Out(Tier),
+            "tier": Out(TIERS),
             "mask": Out(evs),
-            "mask_groups": Out(self.groups),
+            "mask_groups": Out(self.groups).array(TIERS),
             "skip": Out(evs),
             "skip_groups": Out(self.groups),
         })
@@ -69,13 +69,12 @@ class EvCandidates(wiring.Component):
         masked = self.masked
 
         # In which groups are EVs of each tier, and are there any at all?
-        groups, some = {}, {}
+        some = {}
         for tier, evs in self._masks(row, target, masked).items():
             mask = Signal(len(target), name=f"evs_{tier.name.lower()}")
-            groups[tier] = Signal(self.groups, name=f"groups_{tier.name.lower()}")
             some[tier] = Signal(name=f"some_{tier.name.lower()}")
             m.d.comb += mask.eq(evs)
-            m.d.sync += groups[tier].eq(grouped(mask, self.groups))
+            m.d.sync += self.mask_groups[tier.value].eq(grouped(mask, self.groups))
             m.d.sync += some[tier].eq(mask.any())
         waiting = Signal(len(target))
         m.d.comb += waiting.eq(row.left & row.skip)
@@ -84,6 +83,12 @@ class EvCandidates(wiring.Component):
         m.d.sync += [case.masked.eq(masked), case.masks.eq((masked & target).any())]
         for name, _ in Hits():
             m.d.sync += case.hits[name].eq((row[name] & target).any())
+        m.d.sync += [
+            case.short.eq(row.in_use < row.places),
+            case.full.eq(row.in_use <= row.places),
+            case.low.eq(row.ready < row.least),
+            case.lower.eq(row.ready <= row.least),
+        ]
         picks, fixed = Signal(), Signal()
         m.d.sync += [picks.eq(self.picks), fixed.eq(self.fixed)]
 
@@ -101,21 +106,27 @@ class EvCandidates(wiring.Component):
             (Tier.FLOOR, some[Tier.FLOOR]),
             (Tier.SAME, case.hits.bad),
         )
-        m.d.comb += self.tier.eq(Tier.NONE)
-        for tier, there in reversed(order):  # the later of these assignments wins
-            with m.If(there & (picks | (tier == Tier.BACKUP))):
-                m.d.comb += self.tier.eq(tier)
-        with m.Switch(self.tier):
-            for tier, evs in self._masks(case.row, case.target, case.masked).items():
-                with m.Case(tier):
-                    m.d.comb += self.mask.eq(evs)
-                    m.d.comb += self.mask_groups.eq(groups[tier])
+        there = Cat(condition & (picks | (tier == Tier.BACKUP)) for tier, condition in order)
+        asked, best = Signal(len(order)), Signal(len(order))
+        m.d.comb += asked.eq(there)
+        for n in range(len(order)):
+            m.d.comb += best[n].eq(asked[n] & ~asked[:n].any() if n else asked[n])
+        masks = self._masks(case.row, case.target, case.masked)
+        wanted = []
+        for tier, evs in masks.items():
+            is_tier = self.tier[tier.value]
+            m.d.comb += is_tier.eq(
+                Cat(best[n] for n, (t, _) in enumerate(order) if t == tier).any()
+            )
+            wanted.append(Mux(is_tier, evs, 0))
+        for n in range(len(self.mask)):
+            m.d.comb += self.mask[n].eq(Cat(evs[n] for evs in wanted).any())
 
         return m
 
     @staticmethod
     def _masks(row, target, masked):
-        """Return the EVs of each tier that has any."""
+        """Return the EVs of each tier."""
         barred = target | masked
         return {
             Tier.LEFT: row.left & row.good & ~barred,

@@ -4,7 +4,7 @@ from amaranth.lib import data, enum
 
 from mrcnic.hdl.config import NicConfig
 
-__all__ = ["EvCase", "EvRow", "Hits", "Tier"]
+__all__ = ["TIERS", "EvCase", "EvRow", "Hits", "Tier"]
 
 
 class EvRow(data.StructLayout):
@@ -35,7 +35,7 @@ class EvRow(data.StructLayout):
         })
 
 
-class Tier(enum.Enum, shape=4):
+class Tier(enum.Enum):
     """Where the EV of a packet comes from, best first."""
 
     #: GOOD, active, and its turn.
@@ -52,10 +52,12 @@ class Tier(enum.Enum, shape=4):
     OLD = 5
     #: ASSUMED_BAD; a new round of tries begins.
     FLOOR = 6
-    #: The QP has no EV here.
-    NONE = 7
     #: GOOD or SKIP, but it takes a link that is masked: for lack of any that does not.
-    MASKED = 8
+    MASKED = 7
+
+
+#: How many they are.
+TIERS = len(Tier)
 
 
 class Hits(data.StructLayout):
@@ -78,6 +80,9 @@ class EvCase(data.StructLayout):
         The target is among these.
     old, waiting : 1
         An ASSUMED_BAD EV is from an earlier round; a SKIP EV's turn is to come.
+    short, full, low, lower : 1
+        Fewer are active than should be; no more are; fewer of the active are GOOD than should be;
+        no more are.
     """
 
     def __init__(self, config: NicConfig):
@@ -89,4 +94,5 @@ class EvCase(data.StructLayout):
             "masks": 1,
             "old": 1,
             "waiting": 1,
+            **dict.fromkeys(("short", "full", "low", "lower"), 1),
         })

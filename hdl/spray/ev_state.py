@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,8 @@ from mrcnic.hdl.packet.deep_memory import DeepMemory
 
 from .ev_candidates import EvCandidates
 from .ev_change import EvChange
-from .ev_row import EvCase, EvRow, Hits, Tier
+from .ev_decision import Decision, EvDecision
+from .ev_row import TIERS, EvCase, EvRow, Hits
 from .ev_search import EvSearch
 from .links import MaskedEvs, Operation, OperationKind, PlaneFlags, ProfileRow
 
@@ -26,10 +27,10 @@ class EvState(wiring.Component):
     ``valid`` and written in the third after it. The search looks at whole masks, so its time does
     not depend on how many EVs there are.
 
-    PICK takes the best :class:`Tier` that has an EV other than the target; it changes the row
-    only if ``wins``, since all planes search and one is chosen. Within a rotation each active GOOD
-    EV is taken once, in an order that comes from ``chance``. A SKIP EV that is passed on the way
-    turns GOOD and its turn is over: at most one in each packet, and at the end of a rotation. A
+    PICK takes the best :class:`~.ev_row.Tier` that has an EV other than the target. It changes the
+    row only if ``wins``, since all planes search and one is chosen. Within a rotation each active
+    GOOD EV is taken once, in an order that comes from ``chance``. A SKIP EV that is passed on the
+    way turns GOOD and its turn is over: at most one in each packet, and at the end of a rotation. A
     SKIP EV taken for lack of a GOOD one turns GOOD as well, and a backup taken becomes active.
     One that takes a masked link is taken only if no other is GOOD or SKIP, and stays as it is.
     ASSUMED_BAD ones are taken in rounds: those that failed or were tried in an earlier round
@@ -60,7 +61,7 @@ class EvState(wiring.Component):
     masked : ``In(MaskedEvs(config))``
         Then: EVs that a PICK should not take, because of their links.
     chance : ``In(16)``
-        Pseudo-random number, in the second cycle after ``valid``.
+        Pseudo-random number, in the first cycle after ``valid``.
     wins, enough : ``In(1)``
         For a PICK, and for an ANSWERED operation, in the third.
     profile : ``In(ProfileRow(config))``
@@ -69,8 +70,8 @@ class EvState(wiring.Component):
         What the target was, in the third; nothing if it is not here.
     places : ``Out``
         How many should be active here, in the third; 0 if the target is not here.
-    tier : ``Out(Tier)``
-        Where the EV comes from, in the third.
+    none : ``Out(1)``
+        There is no EV, in the third.
     restored : ``Out(1)``
         A SKIP EV has turned GOOD because it was passed over; in the fourth.
     local : ``Out``
@@ -91,7 +92,7 @@ class EvState(wiring.Component):
             "profile": In(ProfileRow(config)),
             "hits": Out(Hits()),
             "places": Out(range(config.evs_per_plane + 1)),
-            "tier": Out(Tier),
+            "none": Out(1),
             "restored": Out(1),
             "local": Out(index_bits(config.evs_per_plane)),
         })
@@ -132,32 +133,26 @@ class EvState(wiring.Component):
             candidates.row.eq(row),
         ]
 
-        # Cycle 2: the search.
-        m.submodules.search = search = EvSearch(evs)
-        m.d.comb += search.start.eq(self.chance)
-        for name in ("mask", "mask_groups", "skip", "skip_groups"):
+        # Cycle 2: the search, and what is to become of the row.
+        m.submodules.search = search = EvSearch(evs, kinds=TIERS)
+        m.submodules.decision = decision = EvDecision(config)
+        m.d.comb += [
+            search.start.eq(self.chance),
+            search.kind.eq(candidates.tier),
+            decision.operation.eq(stages[2].operation),
+            decision.case.eq(candidates.case),
+            decision.tier.eq(candidates.tier),
+        ]
+        for name in ("mask", "skip", "skip_groups"):
             m.d.comb += getattr(search, name).eq(getattr(candidates, name))
-        case = Signal(EvCase(config))
-        m.submodules.change = change = EvChange(config)
-        before = candidates.case.row
-        for name, holds in (
-            ("short", before.in_use < before.places),
-            ("full", before.in_use <= before.places),
-            ("low", before.ready < before.least),
-            ("lower", before.ready <= before.least),
-        ):
-            kept = Signal(name=name)
-            m.d.sync += kept.eq(holds)
-            m.d.comb += getattr(change, name).eq(kept)
-        m.d.sync += [case.eq(candidates.case), self.tier.eq(candidates.tier)]
+        for ours, theirs in zip(search.mask_groups, candidates.mask_groups, strict=True):
+            m.d.comb += ours.eq(theirs)
+        case, does = Signal(EvCase(config)), Signal(Decision(config))
+        m.d.sync += [case.eq(candidates.case), does.eq(decision.o)]
+        m.d.sync += self.none.eq(~candidates.tier.any())
 
         # Cycle 3: the change.
-        self._write(m, stages[3], memory.write, change, search, case)
-
-        # Cycle 4: which it is.
-        for bit in range(len(self.local)):
-            numbers = sum(1 << n for n in range(evs) if n >> bit & 1)
-            m.d.sync += self.local[bit].eq((search.chosen & numbers).any())
+        self._write(m, stages[3], memory.write, search, case, does)
 
         return m
 
@@ -174,25 +169,27 @@ class EvState(wiring.Component):
             m.d.sync += after.eq(before)
         return stages
 
-    def _write(self, m, stage, write, change, search, case):
-        operation = stage.operation
+    def _write(self, m, stage, write, search, case, does):
+        m.submodules.change = change = EvChange(self.config)
         m.d.comb += [
             self.hits.eq(case.hits),
             self.places.eq(Mux(stage.here, case.row.places, 0)),
-            change.operation.eq(operation),
+            change.does.eq(does),
             change.enough.eq(self.enough),
-            change.case.eq(case),
-            change.tier.eq(self.tier),
+            change.row.eq(case.row),
+            change.target.eq(case.target),
             change.chosen.eq(search.chosen),
             change.passed.eq(search.passed),
             change.passes.eq(search.passes),
             change.profile.eq(self.profile),
-            write.row.eq(operation.qp),
+            write.row.eq(stage.operation.qp),
             write.data.eq(change.after),
         ]
-        picks = operation.kind == OperationKind.PICK
-        concerns = stage.here | (operation.kind == OperationKind.START)
+        picks = stage.operation.kind == OperationKind.PICK
+        concerns = stage.here | does.starts
         m.d.comb += write.valid.eq(stage.valid & Mux(picks, self.wins, concerns))
-        passes = Mux(self.tier == Tier.LEFT, search.passes, case.waiting)
-        turns = Cat(self.tier == Tier.LEFT, self.tier == Tier.FRESH).any()
-        m.d.sync += self.restored.eq(stage.valid & picks & self.wins & turns & passes)
+        for bit in range(len(self.local)):  # cycle 4: which it is
+            numbers = sum(1 << n for n in range(len(search.chosen)) if n >> bit & 1)
+            m.d.sync += self.local[bit].eq((search.chosen & numbers).any())
+        passes = does.restores_passed & (~does.if_passed | search.passes)
+        m.d.sync += self.restored.eq(stage.valid & self.wins & passes)

@@ -77,23 +77,7 @@ class EventFilter(wiring.Component):
         m = Module()
         config = self.config
 
-        info = data.StructLayout({
-            "profile": index_bits(config.profiles),
-            "named": 1,
-            "site": SITE_BITS,
-            "peer": index_bits(config.peers),
-        })
-        m.submodules.infos = infos = DeepMemory(info, depth=config.qps)
-        named, site = site_of(m, self.peer_write.row)
-        m.d.comb += [
-            infos.write.valid.eq(self.peer_write.valid),
-            infos.write.row.eq(self.peer_write.qp),
-            infos.write.data.profile.eq(self.peer_write.row.profile),
-            infos.write.data.named.eq(named),
-            infos.write.data.site.eq(site),
-            infos.write.data.peer.eq(self.peer),
-            infos.row[0].eq(self.i.payload.qp),
-        ]
+        known = self._known(m)
         shape = News(config)
         m.submodules.queue = queue = SyncFIFOBuffered(width=shape.size, depth=_QUEUE)
         m.d.comb += self.i.ready.eq(queue.level < _QUEUE - _PIPELINE)
@@ -105,9 +89,9 @@ class EventFilter(wiring.Component):
             valid, news = Signal(name=f"valid_{n}"), Signal(EvEvent(config), name=f"news_{n}")
             m.d.sync += [valid.eq(before[0]), news.eq(before[1])]
             stages.append((valid, news))
-        whose = Signal(info)
-        m.d.sync += whose.eq(infos.data[0])
-        m.d.comb += self.profile.eq(infos.data[0].profile)
+        whose = Signal(known.shape())
+        m.d.sync += whose.eq(known)
+        m.d.comb += self.profile.eq(known.profile)
         m.d.comb += self.ev_index.eq(stages[1][1].ev_index)
 
         valid, news = stages[2]
@@ -117,7 +101,7 @@ class EventFilter(wiring.Component):
         m.d.sync += queue.w_en.eq(valid & true)
         m.d.sync += self.events.ev_event_stale.eq(valid & ~true)
         entry = Signal(shape)
-        uplink, known = uplink_of(config, self.ev)
+        uplink, told_apart = uplink_of(config, self.ev)
         m.d.sync += [
             entry.operation.qp.eq(news.qp),
             entry.operation.plane.eq(plane),
@@ -125,7 +109,7 @@ class EventFilter(wiring.Component):
             entry.operation.targeted.eq(1),
             # What the peer tells was not lost.
             entry.lost.eq((news.kind == EvEventKind.BAD) & ~news.echoed),
-            entry.path.named.eq(whose.named & known),
+            entry.path.named.eq(whose.named & told_apart),
             entry.path.uplink.eq(uplink),
             entry.path.site.eq(whose.site),
             entry.path.peer.eq(whose.peer),
@@ -143,6 +127,28 @@ class EventFilter(wiring.Component):
         ]
         self._drain(m, queue)
         return m
+
+    def _known(self, m):
+        """Return what is known of the QP, a cycle after its news."""
+        config = self.config
+        info = data.StructLayout({
+            "profile": index_bits(config.profiles),
+            "named": 1,
+            "site": SITE_BITS,
+            "peer": index_bits(config.peers),
+        })
+        m.submodules.infos = infos = DeepMemory(info, depth=config.qps)
+        named, site = site_of(m, self.peer_write.row)
+        m.d.comb += [
+            infos.write.valid.eq(self.peer_write.valid),
+            infos.write.row.eq(self.peer_write.qp),
+            infos.write.data.profile.eq(self.peer_write.row.profile),
+            infos.write.data.named.eq(named),
+            infos.write.data.site.eq(site),
+            infos.write.data.peer.eq(self.peer),
+            infos.row[0].eq(self.i.payload.qp),
+        ]
+        return infos.data[0]
 
     def _drain(self, m, queue):
         """Count what is ahead of a mark: the queue, and what is on its way into it."""

@@ -121,16 +121,20 @@ class LinkMap(wiring.Component):
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
         m.d.comb += before.write.valid.eq(adds)
 
-        bit, row = Signal(config.evs_per_plane), Signal(uplink_bits + profile_bits)
         later = fsm.ongoing("READ AGAIN") | adds
+        row = Signal(uplink_bits + profile_bits)
+        m.d.comb += row.eq(Cat(Mux(later, uplink, old_uplink), written.profile))
         changes = Mux(removes, old_named, adds & named & written.row.valid)
-        m.d.comb += [
-            bit.eq(1 << written.local),
-            row.eq(Cat(Mux(later, uplink, old_uplink), written.profile)),
-        ]
-        for p in range(config.lanes):
+        self._rows(m, written, row, clears, cleared, removes, changes)
+        return m
+
+    def _rows(self, m, written, row, clears, cleared, removes, changes):
+        """Keep the masks, each plane's on their own."""
+        bit = Signal(self.config.evs_per_plane)
+        m.d.comb += bit.eq(1 << written.local)
+        for p in range(self.config.lanes):
             m.submodules[f"rows_{p}"] = memory = DeepMemory(
-                config.evs_per_plane, depth=1 << uplink_bits + profile_bits
+                self.config.evs_per_plane, depth=1 << len(row)
             )
             mask = memory.data[0]
             m.d.comb += [
@@ -140,5 +144,3 @@ class LinkMap(wiring.Component):
                 memory.write.data.eq(Mux(clears, 0, Mux(removes, mask & ~bit, mask | bit))),
                 self.evs[p].eq(mask),
             ]
-
-        return m

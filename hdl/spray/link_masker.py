@@ -114,6 +114,13 @@ class LinkMasker(wiring.Component):
         m.d.comb += matches.eq(
             known.masked & whose.named & (~known.single | (known.site == whose.site))
         )
+        self._masks(m, stages, known, matches)
+
+        return m
+
+    def _masks(self, m, stages, known, matches):
+        """Put masks together, and keep them."""
+        config = self.config
         for p in range(config.lanes):
             m.submodules[f"masks_{p}"] = masks = DeepMemory(
                 MaskedEvs(config), depth=config.qps, readers=2
@@ -135,8 +142,6 @@ class LinkMasker(wiring.Component):
                 masks.write.data.evs.eq(kept),
                 masks.write.data.all.eq(kept.any() & ~(valid & ~kept).any()),
             ]
-
-        return m
 
     def _walk(self, m, stages):
         """Say what is looked at in this cycle."""

@@ -72,7 +72,7 @@ class PlaneWatch(wiring.Component):
         # In the first cycle after the outcome counts are there, in the second they are written.
         outcome, peer = Signal(Outcome(config)), Signal(index_bits(config.peers))
         three_quarters = Signal(range(3 * config.evs_per_plane + 1))
-        asked, asks = Signal(), Signal(config.lanes)
+        asks = Signal(config.lanes)
         m.d.sync += [outcome.eq(self.outcome), peer.eq(peers.data[0])]
         m.d.comb += three_quarters.eq(outcome.places * 3)
         operation, hits = outcome.operation, outcome.hits
@@ -108,14 +108,14 @@ class PlaneWatch(wiring.Component):
                 counts.write.data.eq(after),
                 asks[p].eq(fails & here & enough & (self.settings.rest_window != 0)),
             ]
-        m.d.comb += asked.eq(asks.any())
+        self._ask(m, asks, peer)
+        return m
 
+    def _ask(self, m, asks, peer):
         with m.If(self.rests.ready):
             m.d.sync += self.rests.valid.eq(0)
-        with m.If(asked & ~self.rests.valid):
+        with m.If(asks.any() & ~self.rests.valid):
             m.d.sync += [self.rests.valid.eq(1), self.rests.payload.peer.eq(peer)]
-            for p in range(config.lanes):
+            for p in range(self.config.lanes):
                 with m.If(asks[p]):
                     m.d.sync += self.rests.payload.plane.eq(p)
-
-        return m

@@ -13,7 +13,6 @@ from mrcnic.hdl.descriptor.outwards import TxRequest
 from mrcnic.hdl.descriptor.sizes import index_bits
 
 from .answer_counts import AnswerCounts
-from .ev_row import Tier
 from .ev_state import EvState
 from .links import MaskedEvs, Operation, OperationKind, Outcome, Placed, ProfileRow, join_ev
 from .plane_picker import PlanePicker
@@ -31,9 +30,9 @@ class Scheduler(wiring.Component):
     An operation begins in each cycle: a pick, or one of the others; those on the same QP begin 3
     cycles apart, so each sees what the one before has done. All planes look for an EV, and at the
     same time the plane is chosen. A packet for whose planes no lane has room begins again, and so
-    do up to three that were behind it; meanwhile no other is taken.
+    do up to four that were behind it; meanwhile no other is taken.
 
-    A packet comes out 5 cycles after it was taken, if a lane has room. Ports are looked at 3
+    A packet comes out 6 cycles after it was taken, if a lane has room. Ports are looked at 3
     cycles before that, lanes 2. If packets and other operations both wait, they take turns: of
     one QP a packet in 3 cycles, and a packet in 6 while news comes all the time.
 
@@ -65,7 +64,8 @@ class Scheduler(wiring.Component):
     placed_qp : ``Out``
         QP of the packet that is placed in the next cycle.
     outcome : ``Out(Outcome(config))``
-        What became of an operation, 4 cycles after it began.
+        What became of an operation, 4 cycles after it began; an operation begins 2 cycles after it
+        was taken, or later.
     restored, dropped : ``Out(1)``
         A SKIP EV was passed over, and is GOOD again; a packet whose path is fixed was dropped,
         because its lane had no room for long.
@@ -204,7 +204,7 @@ class Scheduler(wiring.Component):
             for p, state in enumerate(states):
                 with m.Case(1 << p):
                     m.d.sync += plane.eq(p)
-                    m.d.sync += none.eq(state.tier == Tier.NONE)
+                    m.d.sync += none.eq(state.none)
         with m.Switch(plane):
             for p, state in enumerate(states):
                 with m.Case(p):

@@ -44,7 +44,7 @@ class Sprayer(wiring.Component):
     has it, and ``tx_no_ev`` counts that: nothing is ever stuck because of a profile.
 
     One packet per cycle, of one QP one in 3 cycles; 6 cycles while news of EVs come all the time.
-    A packet reaches its lane 7 cycles after it was offered. A port that goes down is picked for the
+    A packet reaches its lane 8 cycles after it was offered. A port that goes down is picked for the
     last time 3 cycles later. News is taken 1 in 3 cycles, of the same QP as packets 1 in 6; an EV
     of which bad news was taken is picked no more after 10 cycles, if no more news waits.
 
@@ -157,18 +157,8 @@ class Sprayer(wiring.Component):
         connect(m, flipped(self.query), reporter.query)
         connect(m, reporter.answer, flipped(self.answer))
 
-        # All that is done to EV states. Bad news waits until what becomes of it can be told.
-        m.submodules.others = others = StreamArbiter(Operation(config), inputs=3)
-        news, starts, asks = others.i
-        m.d.comb += [
-            news.payload.eq(inference.o.payload),
-            news.valid.eq(inference.o.valid & watched.room),
-            inference.o.ready.eq(news.ready & watched.room),
-        ]
-        connect(m, loader.start, starts)
-        connect(m, reporter.asks, asks)
-        connect(m, others.o, scheduler.others)
-
+        self._operate(m, inference, loader, reporter, watched, scheduler)
+        self._infer(m, inference, plane_watch, loader, ev_table, scheduler)
         m.d.comb += [
             scheduler.enable.eq(loader.idle),
             scheduler.peer_valid.eq(loader.peer_write.valid),
@@ -182,23 +172,10 @@ class Sprayer(wiring.Component):
             ev_table.row_profile.eq(loader.row_profile),
             truth.peer_write.eq(loader.peer_write),
             truth.peer.eq(loader.peer),
-            inference.settings.eq(self.settings),
-            inference.now.eq(self.now),
-            inference.peer_write.eq(loader.peer_write),
-            inference.written.eq(ev_table.written),
-            inference.qp.eq(scheduler.qp),
-            ev_table.hold.eq(inference.busy),
-            ev_table.valid_profile.eq(inference.valid_profile),
             dispatcher.peer_write.eq(loader.peer_write),
             dispatcher.placed.eq(scheduler.placed),
             dispatcher.qp.eq(scheduler.placed_qp),
             reporter.outcome.eq(scheduler.outcome),
-            plane_watch.outcome.eq(scheduler.outcome),
-            plane_watch.settings.eq(self.settings),
-            plane_watch.now.eq(self.now),
-            plane_watch.peer_valid.eq(loader.peer_write.valid),
-            plane_watch.peer_qp.eq(loader.peer_write.qp),
-            plane_watch.peer.eq(loader.peer),
             watched.valid.eq(reporter.failed),
             watched.i.qp.eq(reporter.failure.qp),
             watched.i.ev_index.eq(reporter.failure.ev_index),
@@ -213,9 +190,47 @@ class Sprayer(wiring.Component):
             m.d.comb += scheduler.lane_taken[p].eq(self.o[p].valid & self.o[p].ready)
             m.d.comb += loader.row[p].eq(ev_table.row[p])
             m.d.comb += scheduler.profile[p].eq(loader.profile[p])
+
+        self._tell(m, scheduler, truth, (reporter, inference))
+        return m
+
+    def _operate(self, m, inference, loader, reporter, watched, scheduler):
+        """Bring together all that is done to EV states."""
+        # Bad news waits until what becomes of it can be told.
+        m.submodules.others = others = StreamArbiter(Operation(self.config), inputs=3)
+        news, starts, asks = others.i
+        m.d.comb += [
+            news.payload.eq(inference.o.payload),
+            news.valid.eq(inference.o.valid & watched.room),
+            inference.o.ready.eq(news.ready & watched.room),
+        ]
+        connect(m, loader.start, starts)
+        connect(m, reporter.asks, asks)
+        connect(m, others.o, scheduler.others)
+
+    def _infer(self, m, inference, plane_watch, loader, ev_table, scheduler):
+        """Let links and planes be watched."""
+        m.d.comb += [
+            inference.settings.eq(self.settings),
+            inference.now.eq(self.now),
+            inference.peer_write.eq(loader.peer_write),
+            inference.written.eq(ev_table.written),
+            inference.qp.eq(scheduler.qp),
+            ev_table.hold.eq(inference.busy),
+            ev_table.valid_profile.eq(inference.valid_profile),
+            plane_watch.outcome.eq(scheduler.outcome),
+            plane_watch.settings.eq(self.settings),
+            plane_watch.now.eq(self.now),
+            plane_watch.peer_valid.eq(loader.peer_write.valid),
+            plane_watch.peer_qp.eq(loader.peer_write.qp),
+            plane_watch.peer.eq(loader.peer),
+        ]
+        for p in range(self.config.lanes):
             m.d.comb += scheduler.masked[p].eq(inference.masked[p])
             m.d.comb += inference.valid[p].eq(ev_table.valid[p])
 
+    def _tell(self, m, scheduler, truth, counting):
+        """Tell what was picked, and what has happened."""
         placed = scheduler.placed
         m.d.comb += self.picked_valid.eq(placed.valid)
         for name in ("qp", "opcode", "psn", "slot", "octets", "fixed"):
@@ -223,7 +238,7 @@ class Sprayer(wiring.Component):
         m.d.comb += self.picked.ev_index.eq(placed.ev_index)
         m.d.comb += self.picked.plane.eq(placed.plane)
 
-        for part in (reporter, inference):
+        for part in counting:
             m.d.comb += [self.events[name].eq(part.events[name]) for name, _ in part.events.shape()]
         m.d.sync += [
             self.events.ev_event_stale.eq(truth.events.ev_event_stale),
@@ -231,4 +246,3 @@ class Sprayer(wiring.Component):
             self.events.tx_no_ev.eq(placed.valid & placed.none),
             self.events.tx_fixed_dropped.eq(scheduler.dropped),
         ]
-        return m

@@ -1,6 +1,6 @@
 """Which operation begins next."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
@@ -14,7 +14,7 @@ from .links import Operation, OperationKind, split_ev
 
 __all__ = ["Turnstile", "Waiting"]
 
-#: Packets that may wait for room. No more than four can ever have begun before the first of them
+#: Packets that may wait for room. No more than five can ever have begun before the first of them
 #: is found to have none.
 _WAITING = 8
 
@@ -46,8 +46,8 @@ class Waiting(data.StructLayout):
 class Turnstile(wiring.Component):
     """Let an operation begin in each cycle, and those on the same QP 3 cycles apart.
 
-    Packets and other operations take turns if both could begin. A packet begins in the cycle
-    after it was taken, at the earliest. Packets that come back go before new ones.
+    Packets and other operations take turns if both could begin. Each begins two cycles after it
+    was taken, at the earliest. Packets that come back go before new ones.
 
     Parameters
     ----------
@@ -93,13 +93,63 @@ class Turnstile(wiring.Component):
         m = Module()
         config = self.config
 
-        # The newest packet; its peer comes in the cycle in which it is here.
-        head = Signal(TxRequest(config))
-        head_valid = Signal()
-        head_leaves = Signal()
-        m.submodules.peers = peers = DeepMemory(index_bits(config.peers), depth=config.qps)
+        head_leaves, other_leaves = Signal(), Signal()
+        head, head_valid, peer = self._head(m, head_leaves)
+        other, other_valid = self._other(m, other_leaves)
+        waiting = self._waiting(m)
+
+        # Whose turn it is, among those whose QP has nothing under way.
+        back = data.View(Waiting(config), waiting.r_data)
+        chosen = Signal(Operation(config))
+        busy = [
+            Signal(data.StructLayout({"valid": 1, "qp": len(head.qp)}), name=f"busy_{n}")
+            for n in range(2)
+        ]
+        begins = Signal()
+        m.d.sync += [busy[0].valid.eq(begins), busy[0].qp.eq(chosen.qp), busy[1].eq(busy[0])]
+
+        def idle(qp):
+            return ~Cat(last.valid & (last.qp == qp) for last in busy).any()
+
+        back_may, head_may, other_may = Signal(), Signal(), Signal()
+        packet_may, other_begins, others_turn = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(self.enable & (~head_valid | head_leaves)),
+            back_may.eq(waiting.r_rdy & idle(back.request.qp)),
+            head_may.eq(head_valid & (waiting.level == 0) & idle(head.qp)),
+            other_may.eq(other_valid & idle(other.qp)),
+            packet_may.eq(back_may | head_may),
+            other_begins.eq(other_may & (others_turn | ~packet_may)),
+            begins.eq(packet_may | other_may),
+            other_leaves.eq(other_begins),
+            waiting.r_en.eq(back_may & ~other_begins),
+            head_leaves.eq(head_may & ~other_begins),
+        ]
+        with m.If(begins):
+            m.d.sync += others_turn.eq(~other_begins)
+
+        # What begins, in the next cycle.
+        fresh = Signal(Waiting(config))
+        plane, local = split_ev(m, config, head.avoid_ev)
+        m.d.comb += [
+            fresh.request.eq(head),
+            fresh.peer.eq(peer),
+            fresh.plane.eq(plane),
+            fresh.local.eq(local),
+        ]
+        packet = Mux(waiting.r_rdy, waiting.r_data, fresh.as_value())
+        m.d.comb += chosen.eq(Mux(other_begins, other.as_value(), self._pick(m, packet).as_value()))
+        m.d.sync += [self.valid.eq(begins), self.operation.eq(chosen), self.packet.eq(packet)]
+
+        return m
+
+    def _head(self, m, leaves):
+        """Return the newest packet, whether there is one, and its peer, which comes with it."""
+        head, valid = Signal(TxRequest(self.config)), Signal()
+        m.submodules.peers = peers = DeepMemory(
+            index_bits(self.config.peers), depth=self.config.qps
+        )
+        m.d.comb += [
+            self.i.ready.eq(self.enable & (~valid | leaves)),
             peers.write.valid.eq(self.peer_valid),
             peers.write.row.eq(self.peer_qp),
             peers.write.data.eq(self.peer),
@@ -107,67 +157,45 @@ class Turnstile(wiring.Component):
             peers.enable[0].eq(self.i.ready),
         ]
         with m.If(self.i.ready):
-            m.d.sync += [head.eq(self.i.payload), head_valid.eq(self.i.valid)]
+            m.d.sync += [head.eq(self.i.payload), valid.eq(self.i.valid)]
+        return head, valid, peers.data[0]
 
-        # Those that have found no room.
-        width = Waiting(config).size
+    def _other(self, m, leaves):
+        """Return another operation, and whether there is one."""
+        other, valid = Signal(Operation(self.config)), Signal()
+        m.d.comb += self.others.ready.eq(~valid)
+        with m.If(~valid):
+            m.d.sync += [other.eq(self.others.payload), valid.eq(self.others.valid)]
+        with m.Elif(leaves):
+            m.d.sync += valid.eq(0)
+        return other, valid
+
+    def _waiting(self, m):
+        """Return the queue of packets that have found no room."""
+        width = Waiting(self.config).size
         m.submodules.waiting = waiting = SyncFIFOBuffered(width=width, depth=_WAITING)
-        back = Signal(Waiting(config))
+        again = Signal(Waiting(self.config))
         given_up = self.again_packet.request.fixed & (self.again_packet.tries == _TRIES)
         m.d.comb += [
-            back.eq(self.again_packet),
-            back.tries.eq(self.again_packet.tries + (self.again_packet.tries != _TRIES)),
-            waiting.w_data.eq(back),
+            again.eq(self.again_packet),
+            again.tries.eq(self.again_packet.tries + (self.again_packet.tries != _TRIES)),
+            waiting.w_data.eq(again),
             waiting.w_en.eq(self.again & ~given_up),
             self.dropped.eq(self.again & given_up),
         ]
+        return waiting
 
-        # A packet that could begin.
-        packet = Signal(Waiting(config))
-        plane, local = split_ev(m, config, head.avoid_ev)
-        with m.If(waiting.r_rdy):
-            m.d.comb += packet.eq(waiting.r_data)
-        with m.Else():
-            m.d.comb += [packet.request.eq(head), packet.peer.eq(peers.data[0])]
-            m.d.comb += [packet.plane.eq(plane), packet.local.eq(local)]
-        pick = Signal(Operation(config))
-        request = packet.request
+    def _pick(self, m, packet):
+        """Return the operation that finds a path for a packet."""
+        pick, whole = Signal(Operation(self.config)), Signal(Waiting(self.config))
+        request = whole.request
         m.d.comb += [
+            whole.eq(packet),
             pick.kind.eq(OperationKind.PICK),
             pick.qp.eq(request.qp),
-            pick.plane.eq(packet.plane),
-            pick.local.eq(packet.local),
+            pick.plane.eq(whole.plane),
+            pick.local.eq(whole.local),
             pick.targeted.eq(request.avoid | request.fixed),
             pick.fixed.eq(request.fixed),
         ]
-
-        # Whose turn it is, among those whose QP has nothing under way.
-        busy = []
-        for n in range(2):
-            entry = Signal(data.StructLayout({"valid": 1, "qp": len(head.qp)}), name=f"busy_{n}")
-            busy.append(entry)
-        m.d.sync += [busy[0].valid.eq(self.valid), busy[0].qp.eq(self.operation.qp)]
-        m.d.sync += busy[1].eq(busy[0])
-
-        def idle(qp):
-            return ~((busy[0].valid & (busy[0].qp == qp)) | (busy[1].valid & (busy[1].qp == qp)))
-
-        packet_may, other_may = Signal(), Signal()
-        packet_waits = waiting.r_rdy | (head_valid & (waiting.level == 0))
-        other = Signal()
-        others_turn = Signal()
-        m.d.comb += [
-            packet_may.eq(packet_waits & idle(packet.request.qp)),
-            other_may.eq(self.others.valid & idle(self.others.payload.qp)),
-            other.eq(other_may & (others_turn | ~packet_may)),
-            self.others.ready.eq(other),
-            self.valid.eq(packet_may | other_may),
-            self.operation.eq(Mux(other, self.others.payload.as_value(), pick.as_value())),
-            self.packet.eq(packet),
-            waiting.r_en.eq(packet_may & ~other),
-            head_leaves.eq(packet_may & ~other & ~waiting.r_rdy),
-        ]
-        with m.If(self.valid):
-            m.d.sync += others_turn.eq(~other)
-
-        return m
+        return pick

@@ -14,8 +14,10 @@ from mrcnic.hdl.descriptor.outcome import (
     EvEventKind,
     EvProbeResult,
     EvWatch,
+    LinkWatch,
     ProbeAnswer,
     RemoteMask,
+    RestRequest,
 )
 from mrcnic.hdl.descriptor.outwards import EvProbeRequest, TxDescriptor, TxRequest
 from mrcnic.hdl.descriptor.settings import Settings, TableWrite
@@ -29,6 +31,8 @@ INPUTS = {
     "endpoints__0": RxEndpoint(SMALL),
     "endpoints__1": RxEndpoint(SMALL),
     "probe_request": EvProbeRequest(SMALL),
+    "link_watch": LinkWatch(SMALL),
+    "rests": RestRequest(SMALL),
     "table": TableWrite(),
 }
 OUTPUTS = {
@@ -46,6 +50,7 @@ SETTINGS = {
     "probe_interval": 20,
     "retire_delay": 128,
     "retire_delay_max": 1024,
+    "link_inference": 1,
     "port": [{"loop_probes": 1, "loop_carrier": 0xFCBBBBBB << 96}] * 2,
 }
 
@@ -71,6 +76,7 @@ class World:
         dut.now.value = 0
         dut.port_up.value = port_up
         dut.port_open.value = 0
+        dut.link_cleared__ready.value = 1
         for name in OUTPUTS:
             getattr(dut, f"{name}__ready").value = 0
         dut.rst.value = 1
@@ -188,3 +194,39 @@ async def ports_are_proven_and_paths_probed(dut):
     (result,) = await world.heard("probe_result", 1)
     assert (result.peer, result.answered, result.marked, result.ev) == (2, 1, 1, 0xC0010020)
     assert 30 <= result.round_trip <= 30 + 20
+
+
+@cocotb.test(timeout_time=60, timeout_unit="us")
+async def planes_and_links_are_probed_until_three_answers_have_come(dut):
+    world = World(dut)
+    await world.start(port_up=3)
+    await world.heard("remote_masks", 2)
+    await world.put("rests", {"peer": 2, "plane": 1})
+    masks = await world.heard("remote_masks", 3)
+    assert (masks[2].peer, masks[2].mask) == (2, 1)
+    await answer_probes(world, 1)
+    masks = await world.heard("remote_masks", 4)
+    assert (masks[3].peer, masks[3].mask) == (2, 3)
+
+    await world.put("link_watch", {"link": 5, "peer": 2, "plane": 0, "ev": 0xC0010020})
+    probes = await answer_probes(world, 0)
+    assert {probe.ev for probe in probes} == {0xC0010020}
+    while not dut.link_cleared__valid.value:
+        await RisingEdge(dut.clk)
+    assert dut.link_cleared__payload.value == 5
+
+
+async def answer_probes(world, plane):
+    """Answer three probes that leave by a port; return them."""
+    probes = []
+    while len(probes) < 3:
+        await RisingEdge(world.dut.clk)
+        sent = [
+            d for d in world.said[f"o__{plane}"]
+            if d.opcode == Opcode.ENDPOINT_REQUEST and d.body.request.operation == 1
+        ]  # fmt: skip
+        if fresh := [d for d in sent if d.psn not in [probe.psn for probe in probes]][-1:]:
+            probes += fresh
+            answer = {"source": ADDRESSES[2], "response": 1, "operation": 1}
+            await world.put(f"endpoints__{plane}", answer | {"identifier": fresh[0].psn})
+    return probes

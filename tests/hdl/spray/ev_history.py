@@ -124,7 +124,7 @@ class History:
         chance = rng.getrandbits(16)
         ev = rng.randrange(self.evs)
         order = search_order(self.evs, chance)
-        self.inputs[self.cycle + 2]["chance"] = chance
+        self.inputs[self.cycle + 1]["chance"] = chance
         usable, bad = len(paths.usable), len(paths.bad)
         masked = set()
         if rng.random() < 0.3:

@@ -23,7 +23,7 @@ async def start(dut):
     dut.port_up.value = 3
     for name in ("settings", "now", "link_cleared__valid", "link_cleared__payload"):
         getattr(dut, name).value = 0
-    for port in ("watch", "news", "link_watch"):
+    for port in ("watch", "news", "link_watch", "rests"):
         getattr(dut, f"{port}__ready").value = 1
     dut.rst.value = 1
     Clock(dut.clk, 2, unit="ns").start()

@@ -32,8 +32,8 @@ def test_one_qp_gets_a_path_every_3_cycles():
             await ctx.tick()
         cycles = [cycle for cycle, _ in bench.picked]
         assert {b - a for a, b in pairwise(cycles)} == {3}
-        assert cycles[0] - offered == 5
-        assert min(sent[0][0] for sent in bench.sent) - offered == 7
+        assert cycles[0] - offered == 6
+        assert min(sent[0][0] for sent in bench.sent) - offered == 8
 
     bench.run(run)
 
