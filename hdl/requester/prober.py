@@ -33,6 +33,7 @@ class _Wait(data.StructLayout):
             "interval": NOW_BITS,
             "tries": 6,
             "next_psn": 24,
+            "cack": 24,
             "messages": 24,
         })
 
@@ -46,6 +47,10 @@ class AckProber(wiring.Component):
     ``linear_count`` more times and then doubles with each probe, up to 1 s. After ``linear_count
     + exponential_count`` probes without an answer the QP fails, unless ``exponential_count`` is
     25 or the host has turned the limit off.
+
+    Where cack lags behind, there may be packets under way, which have time-outs of their own; or
+    the bits of SACKs have acknowledged them all, and the SACK that says so by its cack was lost:
+    then nobody else would ever ask. So twice the time is waited there.
 
     Parameters
     ----------
@@ -97,15 +102,17 @@ class AckProber(wiring.Component):
 
         waiting = (
             open_
-            & ((reached.cack + 1)[:24] == sent.next_psn)
             & (reached.messages != sent.messages)
             & (was.next_psn == sent.next_psn)
+            & (was.cack == reached.cack)
             & (was.messages == reached.messages)
         )
+        lags = (reached.cack + 1)[:24] != sent.next_psn
+        patience = Mux(lags, was.interval << 1, was.interval)
         waited = (self.now - was.since)[:NOW_BITS]
         limited = (fixed.exponential_count != NEVER) & ~self.settings.retry_limit_off
         exhausted = limited & (was.tries >= fixed.linear_count + fixed.exponential_count)
-        due = looked & waiting & (waited > was.interval) & ~self.o.valid & ~self.failed.valid
+        due = looked & waiting & (waited > patience) & ~self.o.valid & ~self.failed.valid
         asks = due & ~exhausted
 
         shortest = Const(1) << Mux(fixed.timeout < _LONGEST - 3, fixed.timeout + 3, _LONGEST)
@@ -116,6 +123,7 @@ class AckProber(wiring.Component):
             waits.write.valid.eq(looked & (~waiting | asks)),
             wait.since.eq(self.now),
             wait.next_psn.eq(sent.next_psn),
+            wait.cack.eq(reached.cack),
             wait.messages.eq(reached.messages),
             wait.tries.eq(Mux(waiting, was.tries + ~was.tries.all(), 0)),
             wait.interval.eq(Mux(waiting, longer, shortest)),

@@ -243,7 +243,7 @@ def test_completions_that_nobody_takes_wait():
 def sacked_but_not_acked(*, max_cycles=4000, pace=1, settings=None, then=None, **row):
     """All packets of a message are acknowledged; the transport ACK is lost."""
     bench = Bench()
-    bench.ticks_per_cycle = pace
+    bench.ticks_per_cycle = 1
     row = {"timeout": 2} | row  # 32 ticks
 
     async def scenario(ctx):
@@ -253,10 +253,12 @@ def sacked_but_not_acked(*, max_cycles=4000, pace=1, settings=None, then=None, *
         bench.request(1, octets=300)
         await ticks(ctx, 20)
         bench.sack(1, 0x100)
-        await ticks(ctx, 200)
+        await ticks(ctx, 60)
         assert not bench.payloads("probe")  # packets are under way: not our business
         bench.sack(1, 0x101)
-        await ticks(ctx, max_cycles - 300)
+        await ticks(ctx, 10)
+        bench.ticks_per_cycle = pace
+        await ticks(ctx, max_cycles - 160)
         if then:
             then(bench)
             await ticks(ctx, 40)
@@ -288,6 +290,30 @@ def test_a_lost_ack_is_asked_for():
         range(len(bench.payloads("probe")))
     )
     assert bench.events["ack_missing"] == len(bench.payloads("probe"))
+    assert ends(bench) == [(0, Status.OK)]
+
+
+def test_a_cack_that_lags_is_asked_for():
+    """All packets are acknowledged, but the SACK whose cack says so is lost, and so is the ACK."""
+    bench = Bench()
+    bench.ticks_per_cycle = 1
+
+    async def scenario(ctx):
+        await bench.open(ctx, 1, timeout=2, linear_count=7)  # 32 ticks
+        bench.request(1, octets=300)
+        await ticks(ctx, 20)
+        bench.sack(1, 0x0FF, offset=1, bitmap=0b11)
+        sacked = bench.cycle
+        await ticks(ctx, 60)
+        assert not bench.payloads("probe")
+        await ticks(ctx, 20)
+        assert len(bench.payloads("probe")) == 1
+        assert 64 < bench.cycles("probe")[0] - sacked <= 70 + WALK
+        bench.sack(1, 0x101)
+        bench.ack(1, 1)
+        await ticks(ctx, 40)
+
+    bench.run(scenario)
     assert ends(bench) == [(0, Status.OK)]
 
 
