@@ -107,12 +107,13 @@ class AckProber(wiring.Component):
             & (was.cack == reached.cack)
             & (was.messages == reached.messages)
         )
-        lags = (reached.cack + 1)[:24] != sent.next_psn
-        patience = Mux(lags, was.interval << 1, was.interval)
         waited = (self.now - was.since)[:NOW_BITS]
+        lags = (reached.cack + 1)[:24] != sent.next_psn
+        # Both are compared, so that no comparison waits for the other.
+        over = Mux(lags, (waited >> 1) > was.interval, waited > was.interval)
         limited = (fixed.exponential_count != NEVER) & ~self.settings.retry_limit_off
         exhausted = limited & (was.tries >= fixed.linear_count + fixed.exponential_count)
-        due = looked & waiting & (waited > patience) & ~self.o.valid & ~self.failed.valid
+        due = looked & waiting & over & ~self.o.valid & ~self.failed.valid
         asks = due & ~exhausted
 
         shortest = Const(1) << Mux(fixed.timeout < _LONGEST - 3, fixed.timeout + 3, _LONGEST)
