@@ -22,9 +22,10 @@ from .translate import Translator
 
 __all__ = ["Build", "build_pair", "cache_dir", "nic_verilog"]
 
-#: Half of a NIC, and each of it several times. More parts would take less time to translate, but
-#: every border costs time in each cycle that is simulated.
-_LANES = ("mrcnic_egress", "mrcnic_ingress")
+#: Rooms that are translated apart: lanes, of which a NIC has several, and a part of the engine, so
+#: that all processors are busy. More would take less time to translate, but every border costs time
+#: in each cycle that is simulated.
+_APART = ("mrcnic_egress", "mrcnic_ingress", "mrcnic_responder", "mrcnic_spray")
 
 #: Where each simulator comes from.
 _PACKAGES = {
@@ -161,19 +162,19 @@ def _write(rooms, folder):
 
 
 def _translate(rooms, folder, *, log, progress):
-    """Translate lanes as soon as they are among ``rooms``, and then the NIC that all are in."""
+    """Translate some of ``rooms`` as soon as they are there, and then the NIC that all are in."""
     with Translator(folder, common=[WAIVERS, DEEP_MEMORY], log=log) as translator:
-        lanes, engine = [], []
+        begun, others = [], []
         for module, text in rooms:
             source = folder / f"{module}.v"
             source.write_text(text)
-            if module in _LANES:
-                lanes.append(translator.start(module, [source]))
+            if module in _APART:
+                begun.append(translator.start(module, [source]))
             else:
-                engine.append(source)
+                others.append(source)
         progress("compile")
-        inner = [lane.result() for lane in lanes]
-        return translator.translate("mrcnic", engine, inner)
+        inner = [translated.result() for translated in begun]
+        return translator.translate("mrcnic", others, inner)
 
 
 @contextlib.contextmanager

@@ -58,7 +58,8 @@ def rooms_to_verilog(component: wiring.Component, *, name: str) -> Iterator[tupl
     with _without_collection():
         # To elaborate is quick, and finds the rooms; to build their netlists is not.
         surroundings = (component, Fragment.get(component, outlines))
-        yield from _side_by_side({**outlines.rooms, name: surroundings})
+        # What takes longest first: the surroundings, and lanes, which stand last.
+        yield from _side_by_side({name: surroundings, **dict(reversed(outlines.rooms.items()))})
 
 
 class _Elaborated(Elaboratable):

@@ -12,6 +12,9 @@ __all__ = ["LEAN_OPTIONS", "Translated", "Translator"]
 #: Options of a translation that is for use: to lint has its own test.
 LEAN_OPTIONS = ("-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast")
 
+#: For the GNU C library: Verilator spends a fifth less time if memory comes in large pages.
+_LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
 
 @dataclass(frozen=True)
 class Translated:
@@ -79,12 +82,18 @@ class Translator:
             "--Mdir", folder, "--timescale", "1ns/1ps", *LEAN_OPTIONS, *sources,
         ])  # fmt: skip
         archive = f"lib{module}.a"
-        self._run(["make", "-C", folder, "-f", f"{prefix}.mk", archive])
+        self._run(["make", f"-j{os.cpu_count() or 1}", "-C", folder, "-f", f"{prefix}.mk", archive])
         archives = (folder / archive, *(path for block in inner for path in block.archives))
         return Translated(folder / f"{module}.sv", archives)
 
     def _run(self, command):
         with self._log.open("a") as log:
-            run = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+            run = subprocess.run(
+                command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=os.environ | _LARGE_PAGES,
+                check=False,
+            )
         if run.returncode:
             raise RuntimeError(f"{command[0]} ended with {run.returncode}")
