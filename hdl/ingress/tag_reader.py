@@ -87,12 +87,12 @@ class TagReader(wiring.Component):
         m.d.comb += self.o.count.eq(Cat(one, two))
 
         def chosen(values):
-            return Mux(is_tag[0], Mux(is_tag[1], values[2], values[1]), values[0])
+            return Mux(two, values[2], Mux(one, values[1], values[0]))
 
-        is_ipv4 = [t == EtherType.IPV4 for t in types]
-        is_ip = [ipv4 | (t == EtherType.IPV6) for ipv4, t in zip(is_ipv4, types, strict=True)]
-        m.d.comb += self.o.ipv4.eq(chosen(is_ipv4))
-        m.d.comb += self.o.not_ip.eq(~chosen(is_ip))
+        is_ipv4 = chosen([t == EtherType.IPV4 for t in types])
+        is_ipv6 = chosen([t == EtherType.IPV6 for t in types])
+        m.d.comb += self.o.ipv4.eq(is_ipv4)
+        m.d.comb += self.o.not_ip.eq(~is_ipv4 & ~is_ipv6)
 
         own = Cat(port.usid, self.settings.block)
         carriers = []
