@@ -31,10 +31,9 @@ def first_from(m: Module, name: str, mask: Value, start: Value) -> Value:
 
 
 def _lowest(m, name, mask):
-    """Return the lowest bit that is set, made without a carry from bit to bit."""
-    lowest = Signal(len(mask), name=f"{name}_lowest")
-    for n in range(len(mask)):
-        m.d.comb += lowest[n].eq(mask[n] & ~mask[:n].any() if n else mask[n])
+    """Return the lowest bit that is set, found by a carry: that is one level, however wide."""
+    word, lowest = Signal(len(mask), name=f"{name}_word"), Signal(len(mask), name=f"{name}_lowest")
+    m.d.comb += [word.eq(mask), lowest.eq(word & -word)]
     return lowest
 
 

@@ -235,7 +235,7 @@ LOSS = st.tuples(
 ACTS = st.lists(st.one_of(LOSS, LOSS, LOSS, st.tuples(st.just("clear"))), min_size=20, max_size=120)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12)
 @given(acts=ACTS, threshold=st.integers(1, 4), data=st.data())
 def test_masks_are_those_of_the_model(acts, threshold, data):
     bench, model = Bench(threshold=threshold), Links(threshold=threshold)
