@@ -76,7 +76,7 @@ def parse_fault(text: str, topology: Topology) -> tuple[Fault, ...]:
     --------
     >>> from mrcnic.sim.fabric.topology import default_topology
     >>> parse_fault("p0t10@20us", default_topology())
-    (Fault(target='p0t10', time_ps=20000000, up=False),)
+    (Fault(target='p0t10', time_ps=20000000, up=False, worse=()),)
     """
     what, at, when = text.partition("@")
     if not at:

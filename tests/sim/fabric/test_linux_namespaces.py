@@ -24,11 +24,13 @@ TOPOLOGY = default_topology(planes=1, spines=1)
 
 #: A process that makes a network, and waits.
 SCRIPT = """
+import signal
 import sys
 from mrcnic.sim.fabric.linux.fabric import LinuxFabric
 from mrcnic.sim.fabric.linux.network import KernelNetwork
 from mrcnic.sim.fabric.topology import default_topology
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if the tests run unattended
 with KernelNetwork.created(default_topology(planes=1, spines=1)) as network:
     with LinuxFabric(network):
         print(network.prefix, flush=True)
