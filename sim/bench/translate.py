@@ -9,8 +9,10 @@ from pathlib import Path
 
 __all__ = ["LEAN_OPTIONS", "Translated", "Translator"]
 
-#: Options of a translation that is for use: to lint has its own test.
-LEAN_OPTIONS = ("-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast")
+#: Options of a translation that is for use: to lint has its own test. Few files are soon looked up.
+LEAN_OPTIONS = (
+    "-Wno-lint", "-Wno-fatal", "-O3", "--x-assign", "fast", "--output-split", "60000",
+)  # fmt: skip
 
 #: For the GNU C library: Verilator spends a fifth less time if memory comes in large pages.
 _LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
