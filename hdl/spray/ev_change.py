@@ -71,7 +71,8 @@ class EvChange(wiring.Component):
             m.d.comb += [after.places.eq(profile.places), after.least.eq(profile.least)]
         with m.Else():
             target, chosen = only(holds, self.target), self.chosen
-            moved, left_it = only(does.moved, target), only(leaves, target)
+            # An ASSUMED_BAD EV has a turn of its own, which it must not keep as a GOOD one.
+            moved, left_it = only(does.moved, target), only(does.moved & ~does.stays, target)
             back, passed = only(does.restores_chosen, chosen), only(restored, self.passed)
             joined, promoted = only(does.joins, target), only(does.promotes, chosen)
             turns = only(does.rotates, row.active) | only(does.ages, row.bad) | row.left

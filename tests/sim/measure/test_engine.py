@@ -11,7 +11,7 @@ CONFIG = NicConfig(lanes=2, evs=16, qps=8, window=128, slots=128, mtu=1024, rout
 #: Latency and cycles of each part, of one QP and of eight.
 CYCLES = {
     "spray": {
-        "pick": (8, 3, 1), "port down": (5,), "receive clock stops": (47,),
+        "pick": (8, 3, 1), "port down": (5,), "receive clock stops": (48,),
     },
     "requester": {"requester": (4, 3, 3), "SACK to requester": (6, 2, 2)},
     "retransmit": {"retransmit": (10, 2, 2), "SACK to scoreboard": (0, 2, 2)},
